@@ -1,0 +1,82 @@
+// The body of a pointwise computation: a short SSA list of primitives over its parameters. Written once per op; interpreted, printed,
+// and turned into code for every target.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codetta/scalar/dtype.h"
+
+namespace codetta::scalar {
+
+// Float arithmetic follows IEEE; NaN propagates through min/max (torch.minimum). Integer division by zero gives 0 in the interpreter and must not trap in code.
+// div: true division (floats only); floor_div, mod: floored for integers and floats (Python's); trunc_div, rem: C's.
+// shifts and bit operations: integers and bool; logic on bool by bit_and/bit_or/bit_xor/bit_not.
+// normal_cdf(x) = (1 + erf(x / sqrt 2)) / 2, so gelu(x) = x * normal_cdf(x).
+enum class Prim : uint8_t {
+  parameter, constant,
+  add, sub, mul, div, floor_div, mod, trunc_div, rem, neg, abs, sign, minimum, maximum, pow, fma,
+  sqrt, rsqrt, exp, exp2, expm1, log, log2, log1p, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, erf, normal_cdf, sigmoid,
+  floor, ceil, trunc, round,  // round: half to even
+  eq, ne, lt, le, gt, ge, is_nan,
+  bit_and, bit_or, bit_xor, bit_not, shift_left, shift_right,
+  select,  // select(bool, a, b)
+  cast,    // to Op::dtype; float -> integer truncates, float -> bool is != 0 (NaN is true), rounding to nearest even
+};
+
+using Value = uint32_t;  // index of an Op in its Function
+
+struct Op {
+  Prim prim = Prim::constant;
+  DType dtype = DType::f32;      // of the result
+  std::vector<Value> inputs;     // earlier ops
+  double float_value = 0;        // constant of float dtype
+  int64_t int_value = 0;         // constant of integer or bool dtype; index of a parameter
+  friend bool operator==(const Op&, const Op&) = default;
+};
+
+// @post every input of ops[i] is < i; parameters come first, in order.
+struct Function {
+  std::vector<Op> ops;
+  std::vector<Value> results;
+  std::vector<DType> parameters() const;
+  DType result_type(size_t i = 0) const { return ops[results[i]].dtype; }
+  bool is_identity() const;  // the one result is the only parameter
+  friend bool operator==(const Function&, const Function&) = default;
+};
+
+// Builds a Function; equal ops are shared, constants folded. A float op on 16-bit floats computes in f32 only when the op's entry says so by casts: the builder adds none.
+class Builder {
+ public:
+  Value parameter(DType t);  // all parameters before any other op
+  Value constant(DType t, double v);
+  Value integer(DType t, int64_t v);
+  Value apply(Prim p, std::span<const Value> inputs);  // result dtype: bool for comparisons, that of the (equal) operands otherwise; InternalError on a mismatch
+  Value apply(Prim p, std::initializer_list<Value> inputs) { return apply(p, std::span<const Value>(inputs.begin(), inputs.size())); }
+  Value cast(DType t, Value v);  // v itself when it has that type
+  std::vector<Value> inline_call(const Function& f, std::span<const Value> arguments);
+  DType type(Value v) const { return function_.ops[v].dtype; }
+  Function finish(std::vector<Value> results);
+
+ private:
+  Function function_;
+};
+
+// f with unused ops and parameters dropped is not done here: positions of parameters are part of the contract.
+Function identity(DType t);
+Function cast_function(DType from, DType to);
+
+int arity(Prim p);
+std::string_view to_string(Prim p);
+Prim parse_prim(std::string_view text);
+
+// `(a: f32, b: f32) -> f32 { %2 = add a, b; ... return %4 }`, one line; floats in shortest exact form (nan, inf, -inf).
+std::string to_string(const Function& f);
+// An expression text for one result with the given parameter texts: `bf16(acc[m, n] + f32(b[n]))`. Shared subexpressions are printed in place when small.
+std::string to_expression(const Function& f, std::span<const std::string> arguments);
+Function parse_function(std::string_view text);
+void verify(const Function& f);  // InternalError naming the op
+
+}  // namespace codetta::scalar

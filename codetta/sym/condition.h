@@ -1,0 +1,28 @@
+// Conditions on symbolic integers: guards of accesses, of recipes and of tile statements.
+#pragma once
+
+#include "codetta/sym/expr.h"
+
+namespace codetta::sym {
+
+enum class Relation : uint8_t { eq, ne, lt, le };
+
+// lhs relation rhs. `a >= b` is written le(b, a).
+struct Condition {
+  Relation relation = Relation::eq;
+  Expr lhs, rhs;
+  friend bool operator==(const Condition&, const Condition&) = default;
+};
+
+inline Condition eq(Expr a, Expr b) { return {Relation::eq, std::move(a), std::move(b)}; }
+inline Condition ne(Expr a, Expr b) { return {Relation::ne, std::move(a), std::move(b)}; }
+inline Condition lt(Expr a, Expr b) { return {Relation::lt, std::move(a), std::move(b)}; }
+inline Condition le(Expr a, Expr b) { return {Relation::le, std::move(a), std::move(b)}; }
+
+bool evaluate(const Condition& c, const Bindings& values);
+Condition substitute(const Condition& c, const Substitution& by);
+void collect_symbols(const Condition& c, std::set<std::string>& out);
+std::string to_string(const Condition& c);  // `m % 16 == 0`, `m <= 4`
+Condition parse_condition(std::string_view text);
+
+}  // namespace codetta::sym
