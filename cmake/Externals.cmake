@@ -1,0 +1,28 @@
+# Third-party libraries, all from Debian packages (nanobind from PyPI). Each is an interface target of its own, so that a room says what it uses.
+
+find_package(Threads REQUIRED)
+
+# Debian ships fmt and spdlog as shared libraries only; a wheel may not need them, so both are used header-only.
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(nlohmann_json REQUIRED)
+
+add_library(codetta_externals INTERFACE)
+target_link_libraries(codetta_externals INTERFACE fmt::fmt-header-only nlohmann_json::nlohmann_json Threads::Threads ${CMAKE_DL_LIBS})
+# spdlog lies in /usr/include: header-only use needs this definition alone. xxhash: define XXH_INLINE_ALL where it is included.
+target_compile_definitions(codetta_externals INTERFACE SPDLOG_FMT_EXTERNAL)
+
+# LLVM 22, static. Only the room codegen sees its headers and links it.
+set(CODETTA_LLVM_ROOT /usr/lib/llvm-22 CACHE PATH "Where LLVM 22 is installed")
+set(CODETTA_LLVM_COMPONENTS core support passes x86codegen x86asmparser x86desc x86info nvptxcodegen nvptxdesc nvptxinfo
+    target targetparser mc object analysis ipo instcombine scalaropts vectorize transformutils bitwriter irreader asmparser)
+find_package(LLVM 22.1 CONFIG PATHS ${CODETTA_LLVM_ROOT} NO_DEFAULT_PATH)
+add_library(codetta_llvm INTERFACE)
+if(LLVM_FOUND)
+  llvm_map_components_to_libnames(codetta_llvm_libraries ${CODETTA_LLVM_COMPONENTS})
+  target_include_directories(codetta_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
+  target_link_libraries(codetta_llvm INTERFACE ${codetta_llvm_libraries})
+  target_compile_options(codetta_llvm INTERFACE -Wno-unused-parameter)
+else()
+  message(STATUS "LLVM 22 not found under ${CODETTA_LLVM_ROOT}: the room codegen will not build (apt-get install llvm-22-dev)")
+endif()
