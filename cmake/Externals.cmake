@@ -19,6 +19,11 @@ set(CODETTA_LLVM_COMPONENTS core support passes x86codegen x86asmparser x86desc 
 find_package(LLVM 22.1 CONFIG PATHS ${CODETTA_LLVM_ROOT} NO_DEFAULT_PATH)
 add_library(codetta_llvm INTERFACE)
 if(LLVM_FOUND)
+  # A wheel may need libz, but not libzstd: take the archive.
+  if(TARGET zstd::libzstd_shared AND TARGET zstd::libzstd_static)
+    get_target_property(zstd_archive zstd::libzstd_static IMPORTED_LOCATION)
+    set_target_properties(zstd::libzstd_shared PROPERTIES IMPORTED_LOCATION ${zstd_archive})
+  endif()
   llvm_map_components_to_libnames(codetta_llvm_libraries ${CODETTA_LLVM_COMPONENTS})
   target_include_directories(codetta_llvm SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
   target_link_libraries(codetta_llvm INTERFACE ${codetta_llvm_libraries})

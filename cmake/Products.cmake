@@ -48,6 +48,27 @@ if(EXISTS ${CMAKE_SOURCE_DIR}/codetta/cli/main.cpp)
   set_target_properties(codetta PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 endif()
 
+# build/<preset>/python is an importable copy of the package (links to python/codetta, and what pip would record about it, entry points
+# included), so that no wheel is needed while developing: PYTHONPATH=build/release/python python ...
+file(GLOB package_entries CONFIGURE_DEPENDS LIST_DIRECTORIES true ${CMAKE_SOURCE_DIR}/python/codetta/*)
+file(GLOB old_links ${CODETTA_LIBRARY_FOLDER}/*)
+foreach(link ${old_links})
+  if(IS_SYMLINK ${link})
+    file(REMOVE ${link})
+  endif()
+endforeach()
+file(MAKE_DIRECTORY ${CODETTA_LIBRARY_FOLDER})
+foreach(entry ${package_entries})
+  get_filename_component(name ${entry} NAME)
+  if(NOT name STREQUAL "__pycache__")
+    file(CREATE_LINK ${entry} ${CODETTA_LIBRARY_FOLDER}/${name} SYMBOLIC)
+  endif()
+endforeach()
+set(record_folder ${CMAKE_BINARY_DIR}/python/codetta-${PROJECT_VERSION}.dist-info)
+file(WRITE ${record_folder}/METADATA "Metadata-Version: 2.1\nName: codetta\nVersion: ${PROJECT_VERSION}\n")
+file(WRITE ${record_folder}/INSTALLER "cmake\n")
+configure_file(${CMAKE_SOURCE_DIR}/cmake/entry_points.txt ${record_folder}/entry_points.txt COPYONLY)
+
 # The Python module, one small file per room in python/bind.
 file(GLOB bind_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/python/bind/*.cpp)
 if(CODETTA_PYTHON AND bind_sources)
