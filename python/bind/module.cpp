@@ -1,0 +1,7 @@
+#include "python/bind/bind.h"
+
+NB_MODULE(_codetta, module) {
+    using namespace codetta::python;
+    module.doc() = "Codetta's compiler and runtime, as used by the package codetta.";
+    bind_base(module);
+}
