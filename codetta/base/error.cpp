@@ -18,7 +18,8 @@ std::string compose(const std::string& message, const std::string& place, const 
 } // namespace
 
 Error::Error(std::string message, std::string place, std::string remedy)
-    : std::runtime_error(compose(message, place, remedy)), message_(std::move(message)), place_(std::move(place)), remedy_(std::move(remedy)) {}
+    : std::runtime_error(compose(message, place, remedy)), message_(std::move(message)), place_(std::move(place)),
+      remedy_(std::move(remedy)) {}
 
 void throw_failed_check(const char* file, int line, const char* condition, const std::string& message) {
     // Only the path inside the project is of use to a reader, and it keeps messages equal on every machine.

@@ -37,7 +37,8 @@ std::string_view nearest_name(std::string_view name, std::span<const std::string
 }
 
 std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates) {
-    if (const std::string_view nearest = nearest_name(name, candidates); !nearest.empty()) return fmt::format("; did you mean '{}'?", nearest);
+    if (const std::string_view nearest = nearest_name(name, candidates); !nearest.empty())
+        return fmt::format("; did you mean '{}'?", nearest);
     std::string known;
     for (std::string_view candidate : candidates) known += fmt::format("{}'{}'", known.empty() ? "" : ", ", candidate);
     return fmt::format("; known are {}", known);

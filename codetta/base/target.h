@@ -25,9 +25,9 @@ struct Target {
     int64_t l2_bytes = 0;
     int64_t l3_bytes = 0;
 
-    /// What LLVM is told. `llvm_cpu` brings no features beyond the baseline: exactly `llvm_features` are used. `llvm_tune` (function attribute
-    /// "tune-cpu") picks the scheduling model and is chosen from the features, never from the host's own name: virtual machines report wrong
-    /// model numbers, and a wrong model once cost half the speed (spills in the k loop).
+    /// What LLVM is told. `llvm_cpu` brings no features beyond the baseline: exactly `llvm_features` are used. `llvm_tune` (function
+    /// attribute "tune-cpu") picks the scheduling model and is chosen from the features, never from the host's own name: virtual machines
+    /// report wrong model numbers, and a wrong model once cost half the speed (spills in the k loop).
     std::string llvm_cpu;
     std::string llvm_tune;
     std::string llvm_features; ///< "+avx2,+fma,..."
@@ -43,15 +43,16 @@ struct Target {
 /// The names that the option `target` knows, least able first; CPU targets, then GPU targets.
 std::span<const std::string_view> known_targets();
 
-/// The target `name` with exactly the features it needs and typical sizes (two cores, 32 KiB L1, 1 MiB L2, 32 MiB L3): for cross compilation
-/// and reproducible texts.
+/// The target `name` with exactly the features it needs and typical sizes (two cores, 32 KiB L1, 1 MiB L2, 32 MiB L3): for cross
+/// compilation and reproducible texts.
 /// @throws UserError with the nearest name when `name` is not known
 Target make_target(std::string_view name);
 
 /// Whether `machine` can run code made for `target`; the reason lists what is missing.
 Verdict can_run(const Target& machine, const Target& target);
 
-/// The target `name` with the sizes and cores of `machine`; optional features (avx512_bf16, ...) that `machine` has and `name` allows are kept.
+/// The target `name` with the sizes and cores of `machine`; optional features (avx512_bf16, ...) that `machine` has and `name` allows are
+/// kept.
 /// @throws UserError naming the missing features when `machine` cannot run it
 Target select_target(const Target& machine, std::string_view name);
 

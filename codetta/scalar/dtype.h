@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace codetta::scalar {
@@ -14,6 +15,7 @@ int64_t bytes(DType t);  // of one element: 1, 2, 4, 8
 bool is_float(DType t);
 bool is_integer(DType t);  // not boolean
 std::string_view to_string(DType t);     // `bool u8 i8 i16 i32 i64 f16 bf16 f32 f64`
+std::optional<DType> find_dtype(std::string_view text);
 DType parse_dtype(std::string_view text);  // UserError with the list on an unknown name
 
 // torch.promote_types (ATen c10/core/ScalarType promotion table).

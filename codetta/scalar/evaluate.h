@@ -20,7 +20,29 @@ int64_t wrap_to(DType t, int64_t v);
 double as_double(const Scalar& s);
 int64_t as_integer(const Scalar& s);
 
-// `exact`: keep every float op in double without rounding between ops except at casts (the interpreter as fp64 judge).
+// One op on its inputs' values; not for parameters and constants. `exact`: see Evaluator.
+Scalar apply(const Op& op, std::span<const Scalar> inputs, bool exact = false);
+
+// A function made ready to be run many times. Copies what it needs of `f`.
+// `exact`: every float value stays a double, without rounding between ops or at casts to a float dtype (the interpreter as fp64 judge).
+class Evaluator {
+ public:
+  explicit Evaluator(const Function& f, bool exact = false);
+  // @pre arguments have the parameters' dtypes. The result is valid until the next call.
+  std::span<const Scalar> run(std::span<const Scalar> arguments);
+
+ private:
+  struct Step {
+    Op op;
+    Value target = 0;
+  };
+  bool exact_;
+  size_t parameters_;
+  std::vector<Step> steps_;
+  std::vector<Value> result_values_;
+  std::vector<Scalar> values_, inputs_, results_;
+};
+
 std::vector<Scalar> evaluate(const Function& f, std::span<const Scalar> arguments, bool exact = false);
 
 }  // namespace codetta::scalar

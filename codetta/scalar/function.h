@@ -47,7 +47,7 @@ struct Function {
   friend bool operator==(const Function&, const Function&) = default;
 };
 
-// Builds a Function; equal ops are shared, constants folded. A float op on 16-bit floats computes in f32 only when the op's entry says so by casts: the builder adds none.
+// Builds a Function; equal ops are shared, constants folded, what costs nothing is dropped (x * 1, select of equals, a widening cast undone). A float op on 16-bit floats computes in f32 only when the op's entry says so by casts: the builder adds none.
 class Builder {
  public:
   Value parameter(DType t);  // all parameters before any other op
@@ -58,13 +58,15 @@ class Builder {
   Value cast(DType t, Value v);  // v itself when it has that type
   std::vector<Value> inline_call(const Function& f, std::span<const Value> arguments);
   DType type(Value v) const { return function_.ops[v].dtype; }
+  // Drops ops that no result needs and numbers the rest in the order of a depth-first walk from the results, so that equal expressions give equal functions.
   Function finish(std::vector<Value> results);
 
  private:
   Function function_;
 };
 
-// f with unused ops and parameters dropped is not done here: positions of parameters are part of the contract.
+Function canonicalise(const Function& f);  // f rebuilt by a Builder; @post canonicalise(canonicalise(f)) == canonicalise(f), same values
+// g(f1(x...), f2(y...), ...): parameters of the f's one after the other, then Builder rules. Unused parameters are kept: their positions are part of the contract.
 Function identity(DType t);
 Function cast_function(DType from, DType to);
 
@@ -72,11 +74,11 @@ int arity(Prim p);
 std::string_view to_string(Prim p);
 Prim parse_prim(std::string_view text);
 
-// `(a: f32, b: f32) -> f32 { %2 = add a, b; ... return %4 }`, one line; floats in shortest exact form (nan, inf, -inf).
+// `(%0: f32, %1: f32) -> f32 { %2 = add %0, %1; %3 = constant.f32 0.5; ...; return %4 }`, one line; floats in shortest exact form (nan, inf, -inf).
+// @post parse_function(to_string(f)) == f
 std::string to_string(const Function& f);
-// An expression text for one result with the given parameter texts: `bf16(acc[m, n] + f32(b[n]))`. Shared subexpressions are printed in place when small.
-std::string to_expression(const Function& f, std::span<const std::string> arguments);
-Function parse_function(std::string_view text);
+std::string to_string_list(const Function& f);  // the part between the braces
+Function parse_function(std::string_view text);  // UserError "line L, column C: ..."
 void verify(const Function& f);  // InternalError naming the op
 
 }  // namespace codetta::scalar
