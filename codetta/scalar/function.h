@@ -24,6 +24,7 @@ enum class Prim : uint8_t {
   bit_and, bit_or, bit_xor, bit_not, shift_left, shift_right,
   select,  // select(bool, a, b)
   cast,    // to Op::dtype; float -> integer truncates, float -> bool is != 0 (NaN is true), rounding to nearest even
+  narrow,  // the value of a cast to a 16-bit float, as the rounding that an op adds at its own result: no cast node of the user's graph asks for it. See drop_narrowing.
 };
 
 using Value = uint32_t;  // index of an Op in its Function
@@ -56,6 +57,7 @@ class Builder {
   Value apply(Prim p, std::span<const Value> inputs);  // result dtype: bool for comparisons, that of the (equal) operands otherwise; InternalError on a mismatch
   Value apply(Prim p, std::initializer_list<Value> inputs) { return apply(p, std::span<const Value>(inputs.begin(), inputs.size())); }
   Value cast(DType t, Value v);  // v itself when it has that type
+  Value narrow(DType t, Value v);  // v itself when it has that type; a cast when t is not a 16-bit float
   std::vector<Value> inline_call(const Function& f, std::span<const Value> arguments);
   DType type(Value v) const { return function_.ops[v].dtype; }
   // Drops ops that no result needs and numbers the rest in the order of a depth-first walk from the results, so that equal expressions give equal functions.
@@ -65,6 +67,8 @@ class Builder {
   Function function_;
 };
 
+// f without roundings that nobody asked for: cast(t, narrow(x)) becomes cast(t, x). For fused bodies under options={"numerics": "contract"}; with "eager" they all stay.
+Function drop_narrowing(const Function& f);
 Function canonicalise(const Function& f);  // f rebuilt by a Builder; @post canonicalise(canonicalise(f)) == canonicalise(f), same values
 // g(f1(x...), f2(y...), ...): parameters of the f's one after the other, then Builder rules. Unused parameters are kept: their positions are part of the contract.
 Function identity(DType t);
