@@ -27,9 +27,11 @@ Split cut(const Region& r, const std::vector<bool>& first, uint32_t& next_value)
 Problem inline_stage(const Problem& p, StageId s);
 // Appends `consumer` to `producer`: consumer operand j reads what producer operand bindings[j] holds (in or out), or stays an own operand when nullopt. Axes and stages are renamed apart.
 // When the producer's out is written by a stage through an access that can be inverted, the consumer reads the stage; an intermediate that nobody else needs loses its write when `keep` is false for it.
+// nullopt in bindings: an own operand. keep is indexed by the producer's operands (false matters for `out` only); a dropped operand has no place in the result.
 struct Composition {
   Problem problem;
-  std::vector<OperandId> consumer_operands;  // where each operand of the consumer went
+  std::vector<std::optional<OperandId>> producer_operands;  // where each operand of the producer went; nullopt: dropped
+  std::vector<std::optional<OperandId>> consumer_operands;  // where each operand of the consumer went; a bound operand whose value is now only a stage: nullopt
 };
 Composition compose(const Problem& producer, const Problem& consumer, const std::vector<std::optional<OperandId>>& bindings, const std::vector<bool>& keep);
 
