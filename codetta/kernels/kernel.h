@@ -30,8 +30,12 @@ struct Kernel {
   std::vector<sym::Expr> integers;        // per integer parameter: its value, of the problem's size symbols
   sym::Expr tasks;                        // how many tasks a launch has, of the problem's size symbols
   int64_t grain = 1;                      // tasks that are worth handing to a thread at once
+  sym::Expr scratch_bytes;                // per thread, of the problem's size symbols
   bool once = false;                      // runs at set-up: reads frozen operands, writes lasting temporaries
 };
+
+// A Kernel from its program and bindings: tasks and scratch from the program's frame and allocs, and a name that ends in the hash of the text, so that equal names mean equal code.
+Kernel make_kernel(tile::Program program, std::vector<PointerArgument> pointers, std::vector<sym::Expr> integers, int64_t grain = 1);
 
 // The kernels that compute a Problem when `guard` (a conjunction over size symbols) holds, in order.
 struct Variant {

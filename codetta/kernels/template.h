@@ -8,14 +8,12 @@
 #include "codetta/base/target.h"
 #include "codetta/base/verdict.h"
 #include "codetta/kernels/kernel.h"
-#include "codetta/tile/atom.h"
 
 namespace codetta::kernels {
 
 // What every build sees besides the Problem.
 struct BuildContext {
   const base::Target* target = nullptr;
-  const tile::AtomSet* atoms = nullptr;
   sym::Bindings hints;  // likely values of size symbols (tile sizes may be chosen by them, correctness may not depend on them)
   int threads = 1;
 };

@@ -34,6 +34,6 @@ struct Provider {
 };
 
 // providers/list.cpp
-std::span<const Provider> list();
+std::vector<Provider> list();
 
 } // namespace codetta::providers

@@ -6,7 +6,7 @@
 namespace codetta::scalar {
 
 // lift: (element, i64 position in the reduced axes, row-major) -> state...; combine: (state a..., state b...) -> state...; finish: state... -> result.
-// combine is associative up to rounding. a always precedes b in index order, which fixes ties (argmax: first) and NaN rules (a NaN wins, first NaN kept).
+// combine is associative and commutative up to rounding (lanes may be combined in any order): ties and NaNs are decided by the position (argmax: a NaN wins, then the first position).
 struct Combiner {
   std::string name;  // `sum`, `max`, ...; the text form, unique per definition
   std::vector<DType> state;
@@ -25,6 +25,10 @@ Combiner all();
 Combiner argmax(DType t);   // result i64
 Combiner argmin(DType t);
 
+Combiner logsumexp(DType t);  // log(sum(exp x)) with a running maximum; -inf when empty
+Combiner welford(DType t);    // the sum of squared deviations from the mean
+
+bool is_combiner(std::string_view name);
 Combiner make_combiner(std::string_view name, DType t);  // by its text form; UserError with the list
 void verify(const Combiner& c);
 

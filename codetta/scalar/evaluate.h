@@ -17,8 +17,11 @@ Scalar make_float(DType t, double v);   // rounded to t
 Scalar make_integer(DType t, int64_t v);  // wrapped to t
 double round_to(DType t, double v);     // nearest even in t
 int64_t wrap_to(DType t, int64_t v);
+Scalar constant_value(const Op& op);  // of a constant
 double as_double(const Scalar& s);
 int64_t as_integer(const Scalar& s);
+
+Scalar convert(const Scalar& v, DType t, bool exact = false);  // as Prim::cast
 
 // One op on its inputs' values; not for parameters and constants. `exact`: see Evaluator.
 Scalar apply(const Op& op, std::span<const Scalar> inputs, bool exact = false);

@@ -2,6 +2,9 @@
 // and turned into code for every target.
 #pragma once
 
+#include <bit>
+#include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +30,11 @@ enum class Prim : uint8_t {
   narrow,  // the value of a cast to a 16-bit float, as the rounding that an op adds at its own result: no cast node of the user's graph asks for it. See drop_narrowing.
 };
 
+inline bool same_bits(double a, double b) { return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b); }
+
+struct Scalar;  // evaluate.h
+class Lexer;    // lexer.h
+
 using Value = uint32_t;  // index of an Op in its Function
 
 struct Op {
@@ -35,7 +43,9 @@ struct Op {
   std::vector<Value> inputs;     // earlier ops
   double float_value = 0;        // constant of float dtype
   int64_t int_value = 0;         // constant of integer or bool dtype; index of a parameter
-  friend bool operator==(const Op&, const Op&) = default;
+  friend bool operator==(const Op& a, const Op& b) {  // float constants by their bits: nan equals nan, 0.0 differs from -0.0
+    return a.prim == b.prim && a.dtype == b.dtype && a.inputs == b.inputs && same_bits(a.float_value, b.float_value) && a.int_value == b.int_value;
+  }
 };
 
 // @post every input of ops[i] is < i; parameters come first, in order.
@@ -63,25 +73,25 @@ class Builder {
   // Drops ops that no result needs and numbers the rest in the order of a depth-first walk from the results, so that equal expressions give equal functions.
   Function finish(std::vector<Value> results);
 
- private:
-  Function function_;
-};
-
-// f without roundings that nobody asked for: cast(t, narrow(x)) becomes cast(t, x). For fused bodies under options={"numerics": "contract"}; with "eager" they all stay.
+XXout roundings that nobody asked for: cast(t, narrow(x)) becomes cast(t, x). For fused bodies under options={"numerics": "contract"}; with "eager" they all stay.
 Function drop_narrowing(const Function& f);
 Function canonicalise(const Function& f);  // f rebuilt by a Builder; @post canonicalise(canonicalise(f)) == canonicalise(f), same values
-// g(f1(x...), f2(y...), ...): parameters of the f's one after the other, then Builder rules. Unused parameters are kept: their positions are part of the contract.
 Function identity(DType t);
 Function cast_function(DType from, DType to);
 
-int arity(Prim p);
+int arity(Prim p);  // of parameter and constant: 0
+// The dtype of p's result (not cast, parameter, constant); InternalError naming p and the operand types when they do not fit.
+DType result_type(Prim p, std::span<const DType> inputs);
 std::string_view to_string(Prim p);
-Prim parse_prim(std::string_view text);
+std::optional<Prim> find_prim(std::string_view text);
+Prim parse_prim(std::string_view text);  // UserError with the nearest name
 
 // `(%0: f32, %1: f32) -> f32 { %2 = add %0, %1; %3 = constant.f32 0.5; ...; return %4 }`, one line; floats in shortest exact form (nan, inf, -inf).
 // @post parse_function(to_string(f)) == f
 std::string to_string(const Function& f);
-std::string to_string_list(const Function& f);  // the part between the braces
+std::string to_string_list(const Function& f);  // the part between the braces; expression.h prints a function as an expression
+// Reads what to_string_list wrote, up to and with its `return`.
+Function parse_function_list(Lexer& lexer, std::span<const DType> parameters);
 Function parse_function(std::string_view text);  // UserError "line L, column C: ..."
 void verify(const Function& f);  // InternalError naming the op
 

@@ -25,7 +25,8 @@ class HostArray {
   Scalar load(std::span<const int64_t> coordinates) const;   // out of range: InternalError
   void store(std::span<const int64_t> coordinates, const Scalar& value) const;  // rounds or wraps to dtype()
   HostArray view(std::vector<int64_t> extents, std::vector<int64_t> strides, int64_t offset_elements) const;
-  HostArray clone() const;
+  HostArray clone() const;  // contiguous
+  std::byte* address(std::span<const int64_t> coordinates) const;  // out of range: InternalError
 
  private:
   DType dtype_ = DType::f32;
@@ -35,5 +36,21 @@ class HostArray {
 };
 
 std::vector<int64_t> contiguous_strides(std::span<const int64_t> extents);
+Scalar load_element(DType t, const std::byte* address);
+void store_element(DType t, std::byte* address, const Scalar& value);  // rounds or wraps to t
+
+// Calls visit(coordinates) for every coordinate in row-major order.
+template <class Visit>
+void for_each_coordinate(std::span<const int64_t> extents, Visit&& visit) {
+    for (int64_t extent : extents)
+        if (extent <= 0) return;
+    std::vector<int64_t> at(extents.size(), 0);
+    while (true) {
+        visit(std::span<const int64_t>(at));
+        size_t d = extents.size();
+        while (d > 0 && ++at[d - 1] == extents[d - 1]) at[--d] = 0;
+        if (d == 0) return;
+    }
+}
 
 }  // namespace codetta::scalar
