@@ -1,0 +1,1 @@
+"""The commands behind ./dev. Standard library only."""
