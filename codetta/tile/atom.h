@@ -19,7 +19,8 @@ struct Fragment {
   Space space = Space::rmem;
   scalar::DType dtype = scalar::DType::f32;
   std::vector<int64_t> shape;      // tile extents: mma d (m, n), a (m, k), b (n, k); copy (elements...)
-  layout::Layout thread_value;     // ignored for memory spaces
+  layout::Layout thread_value;     // shape (threads, values); ignored for memory spaces and for a whole fragment in one thread (threads == 1)
+  int64_t threads() const;         // 1 when thread_value has no shape of rank 2
 };
 
 // How codegen spells it. `generic`: by the op's own meaning on vectors of the target (fma, broadcast load); `intrinsic`: LLVM's name; `assembly`: inline text with LLVM constraints.

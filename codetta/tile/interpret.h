@@ -14,13 +14,13 @@ enum class Completion : uint8_t { early, late };
 struct Arguments {
   std::vector<scalar::HostArray> pointers;   // 1-d, per parameter buffer; bounds are checked: a touch outside is an InternalError naming the statement
   std::vector<int64_t> integers;
+  int64_t sms = 2;                           // value of the symbol `sms` in Grid::ctas
 };
-struct TensorMap {                           // stands for a TMA descriptor parameter: the tensor it describes and its box
-  scalar::HostArray tensor;
-  std::vector<int64_t> box;
+struct TensorMap {                           // stands for a TMA descriptor parameter (in the order of the tensormap parameters): the tensor it describes
+  scalar::HostArray tensor;                  // extents outermost first; box and swizzle stand in the Buffer
 };
 
-// Returns the status code (0: well). GPU: threads of a CTA advance warp by warp, roles as coroutines; CTAs one after another.
+// Returns the status code (0: well). GPU: every warp of a CTA runs until it must wait, then the next; CTAs one after another. When all wait: an InternalError that lists who waits on what.
 int32_t interpret(const Program& p, const AtomSet& atoms, const Arguments& arguments, std::span<const TensorMap> tensor_maps = {}, Completion completion = Completion::early);
 
 }  // namespace codetta::tile
