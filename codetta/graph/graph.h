@@ -80,8 +80,8 @@ struct Output {
     sym::Expr size;       // size: an integer
 };
 
-// A value; nodes stand in execution order. Size symbols are bound by input shapes (a dimension that is just the symbol) or by `size_arguments`.
-// Names of size symbols are never `i` or `r` followed by digits: those are the axes of lowered ops.
+// A value; nodes stand in execution order. Size symbols are bound by input shapes (a dimension that is just the symbol) or by
+// `size_arguments`. Names of size symbols are never `i` or `r` followed by digits: those are the axes of lowered ops.
 struct Graph {
     std::string name = "graph";
     sym::Facts facts;
@@ -95,18 +95,19 @@ struct Graph {
     const TensorType& type(ValueId v) const { return values[v.value].type; }
 };
 
-const Input* find_input(const Graph& g, ValueId v); // null when a node makes it
+const Input* find_input(const Graph& g, ValueId v);             // null when a node makes it
 std::vector<std::optional<uint32_t>> producers(const Graph& g); // per value: the index of the node that makes it
 
 // @post to_string(parse_graph(to_string(g))) == to_string(g) for graphs without large constants
-// Constants of more than 64 elements are printed as `data(hash "0123456789abcdef")`; parse_graph takes their contents from `constants` (UserError when missing).
+// Constants of more than 64 elements are printed as `data(hash "0123456789abcdef")`; parse_graph takes their contents from `constants`
+// (UserError when missing).
 std::string to_string(const Graph& g);
 using ConstantStore = std::map<std::string, scalar::HostArray, std::less<>>; // by hash
 ConstantStore large_constants(const Graph& g);
 Graph parse_graph(std::string_view text, const ConstantStore& constants = {}); // UserError "line L, column C: ..."
 
-std::string to_string(const TensorType& t);  // `f32[4, 8] strides [1, 4]`
-std::string to_string(const Attribute& a);   // true 3 0.5 "text" f32 2*s0 [1, s0]
+std::string to_string(const TensorType& t); // `f32[4, 8] strides [1, 4]`
+std::string to_string(const Attribute& a);  // true 3 0.5 "text" f32 2*s0 [1, s0]
 Attribute parse_attribute(std::string_view text);
 
 } // namespace codetta::graph

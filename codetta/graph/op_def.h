@@ -3,10 +3,12 @@
 // Rules that every op keeps:
 // - Operands have equal dtypes except where the summary says so; frontends insert `cast` nodes. There is no promotion in here.
 // - A Python scalar operand is the attribute `scalar` (a number in compute precision, as in torch), not a tensor.
-// - Floats of 16 bits are computed in f32 inside an op and rounded once at its result by scalar::Prim::narrow; reductions accumulate in f32 (f64 for
+// - Floats of 16 bits are computed in f32 inside an op and rounded once at its result by scalar::Prim::narrow; reductions accumulate in f32
+// (f64 for
 //   f64, i64 for integer sums). Fusion may drop a narrow between two ops, never a `cast` node.
 // - A result has contiguous strides unless the builder is told otherwise; operands may have any strides.
-// - Ops that return an updated copy of operand 0 (index_copy, slice_scatter ...) lower to a first stage `base`, which copies operand 0 to `out`, and further
+// - Ops that return an updated copy of operand 0 (index_copy, slice_scatter ...) lower to a first stage `base`, which copies operand 0 to
+// `out`, and further
 //   stages that write parts of `out`. A node with `into` aliases `out` with the operand and drops `base`.
 #pragma once
 
@@ -58,7 +60,8 @@ struct OpDef {
     std::string summary; // one sentence with the source (ATen doc)
     // Result types from operand types and attributes; UserError on a misfit (the caller adds the op's name and place).
     std::function<std::vector<TensorType>(const NodeView&)> infer;
-    // The op's meaning: operand i of the Problem is the i-th present input, then one `out` operand per output, with the types' shapes and strides.
+    // The op's meaning: operand i of the Problem is the i-th present input, then one `out` operand per output, with the types' shapes and
+    // strides.
     std::function<problem::Problem(const NodeView&)> lower;
     // The op in terms of others; returns one value per output. The node's inputs are values of the builder's graph.
     std::function<std::vector<ValueId>(const NodeView&, GraphBuilder&)> decompose;
@@ -91,12 +94,14 @@ public:
     GraphBuilder(const OpSet& ops, Graph graph);
     ValueId input(std::string name, TensorType type, InputKind kind = InputKind::argument, bool frozen = false);
     ValueId constant(scalar::HostArray data);
-    std::vector<ValueId> add(std::string op, std::vector<std::optional<ValueId>> inputs, Attributes attributes = {}, std::string location = {});
-    ValueId add1(std::string op, std::vector<std::optional<ValueId>> inputs, Attributes attributes = {}, std::string location = {}); // the op's only output
+    std::vector<ValueId> add(std::string op, std::vector<std::optional<ValueId>> inputs, Attributes attributes = {},
+                             std::string location = {});
+    ValueId add1(std::string op, std::vector<std::optional<ValueId>> inputs, Attributes attributes = {},
+                 std::string location = {});                                     // the op's only output
     void set_location(std::string location) { location_ = std::move(location); } // of nodes added without one
-    void set_strides(ValueId v, std::vector<sym::Expr> strides);               // the layout that the caller of the graph was promised
-    void set_into(ValueId result, ValueId target);                              // result is outputs[0] of its node
-    void output(ValueId v);                                                     // kind input for an input, else value
+    void set_strides(ValueId v, std::vector<sym::Expr> strides);                 // the layout that the caller of the graph was promised
+    void set_into(ValueId result, ValueId target);                               // result is outputs[0] of its node
+    void output(ValueId v);                                                      // kind input for an input, else value
     void output(Output o) { graph_.outputs.push_back(std::move(o)); }
     TensorType type(ValueId v) const { return graph_.type(v); }
     const OpSet& ops() const { return *ops_; }
@@ -113,15 +118,15 @@ private:
     std::string location_;
 };
 
-// Operands are defined before use and once, types are as inferred, in-place targets are inputs that nobody reads later, size symbols are bound.
-// InternalError naming node and location (a misfit of types: UserError).
+// Operands are defined before use and once, types are as inferred, in-place targets are inputs that nobody reads later, size symbols are
+// bound. InternalError naming node and location (a misfit of types: UserError).
 void verify(const Graph& g, const OpSet& ops);
 
 // Values of the size symbols for these arguments (one array per input that is not a constant); UserError when a size does not fit.
 sym::Bindings bind_sizes(const Graph& g, std::span<const scalar::HostArray> arguments, std::span<const int64_t> size_arguments);
 
-// Runs g on host arrays (one per input that is not a constant, in order): each node through its Problem. Returns the outputs as arrays (a `size` as a
-// 0-d i64). In-place targets are written. exact: floats are computed and kept in f64 (results too): the judge's value.
+// Runs g on host arrays (one per input that is not a constant, in order): each node through its Problem. Returns the outputs as arrays (a
+// `size` as a 0-d i64). In-place targets are written. exact: floats are computed and kept in f64 (results too): the judge's value.
 std::vector<scalar::HostArray> interpret(const Graph& g, const OpSet& ops, std::span<const scalar::HostArray> arguments,
                                          std::span<const int64_t> size_arguments, bool exact = false);
 

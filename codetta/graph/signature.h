@@ -16,7 +16,7 @@ namespace codetta::graph {
 
 // `number` is an int, a float or an expression of sizes; `expr` an integer or an expression; `exprs` a list of these.
 enum class AttributeType : uint8_t { boolean, integer, number, text, dtype, expr, exprs };
-std::string_view to_string(AttributeType t);  // `bool int number text dtype expr exprs`
+std::string_view to_string(AttributeType t); // `bool int number text dtype expr exprs`
 
 struct OperandRule {
     std::string name;
@@ -27,7 +27,7 @@ struct OperandRule {
 struct AttributeRule {
     std::string name;
     AttributeType type = AttributeType::boolean;
-    bool optional = false;                // may be left out; `otherwise` is then its value, if there is one
+    bool optional = false; // may be left out; `otherwise` is then its value, if there is one
     std::optional<Attribute> otherwise;
 };
 
@@ -39,8 +39,8 @@ struct Signature {
 
 Signature parse_signature(std::string_view text); // InternalError: entries are our own text
 
-// Checks the node's operands and attributes against s and gives the attributes their declared type (an int literal for an `expr` becomes an Expr ...).
-// UserError: "unknown attribute 'aproximate'; did you mean 'approximate'?", "operand 'w' is missing", ...
+// Checks the node's operands and attributes against s and gives the attributes their declared type (an int literal for an `expr` becomes an
+// Expr ...). UserError: "unknown attribute 'aproximate'; did you mean 'approximate'?", "operand 'w' is missing", ...
 void apply_signature(const Signature& s, Node& node);
 
 } // namespace codetta::graph
