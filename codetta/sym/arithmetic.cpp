@@ -64,7 +64,7 @@ Expr add_scaled(const Expr& a, const Expr& b, int64_t scale) {
     return sum_node(std::move(result));
 }
 
-}  // namespace
+} // namespace
 
 Expr sum_of_terms(std::vector<Term> terms) {
     std::sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) { return compare_factors(a.factors, b.factors) < 0; });
@@ -150,4 +150,4 @@ std::vector<Expr> common_factors(std::span<const Expr> a, std::span<const Expr> 
     return common;
 }
 
-}  // namespace codetta::sym
+} // namespace codetta::sym

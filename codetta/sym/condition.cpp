@@ -4,10 +4,10 @@ namespace codetta::sym {
 
 Condition negate(const Condition& c) {
     switch (c.relation) {
-        case Relation::eq: return ne(c.lhs, c.rhs);
-        case Relation::ne: return eq(c.lhs, c.rhs);
-        case Relation::lt: return le(c.rhs, c.lhs);
-        case Relation::le: return lt(c.rhs, c.lhs);
+    case Relation::eq: return ne(c.lhs, c.rhs);
+    case Relation::ne: return eq(c.lhs, c.rhs);
+    case Relation::lt: return le(c.rhs, c.lhs);
+    case Relation::le: return lt(c.rhs, c.lhs);
     }
     return c;
 }
@@ -15,10 +15,10 @@ Condition negate(const Condition& c) {
 bool evaluate(const Condition& c, const Bindings& values) {
     int64_t lhs = evaluate(c.lhs, values), rhs = evaluate(c.rhs, values);
     switch (c.relation) {
-        case Relation::eq: return lhs == rhs;
-        case Relation::ne: return lhs != rhs;
-        case Relation::lt: return lhs < rhs;
-        case Relation::le: return lhs <= rhs;
+    case Relation::eq: return lhs == rhs;
+    case Relation::ne: return lhs != rhs;
+    case Relation::lt: return lhs < rhs;
+    case Relation::le: return lhs <= rhs;
     }
     return false;
 }
@@ -30,4 +30,4 @@ void collect_symbols(const Condition& c, std::set<std::string>& out) {
     collect_symbols(c.rhs, out);
 }
 
-}  // namespace codetta::sym
+} // namespace codetta::sym

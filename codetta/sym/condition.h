@@ -26,10 +26,10 @@ Condition substitute(const Condition& c, const Substitution& by);
 void collect_symbols(const Condition& c, std::set<std::string>& out);
 
 // @post parse_condition(to_string(c)) == c
-std::string to_string(const Condition& c);  // `m % 16 == 0`, `m <= 4`
-Condition parse_condition(std::string_view text);                           // also > and >=, which swap sides
-Condition parse_condition_prefix(std::string_view text, size_t& position);  // as parse_expr_prefix
+std::string to_string(const Condition& c);                                 // `m % 16 == 0`, `m <= 4`
+Condition parse_condition(std::string_view text);                          // also > and >=, which swap sides
+Condition parse_condition_prefix(std::string_view text, size_t& position); // as parse_expr_prefix
 
-inline std::string format_as(const Condition& c) { return to_string(c); }  // for fmt
+inline std::string format_as(const Condition& c) { return to_string(c); } // for fmt
 
-}  // namespace codetta::sym
+} // namespace codetta::sym

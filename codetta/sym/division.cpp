@@ -14,7 +14,8 @@ struct Split {
     Expr quotient, rest;
 };
 
-// numerator == quotient * divisor + rest for a divisor of one term: coefficients are reduced towards zero, the literal term into [0, divisor).
+// numerator == quotient * divisor + rest for a divisor of one term: coefficients are reduced towards zero, the literal term into [0,
+// divisor).
 Split split_by_term(const Expr& numerator, TermView divisor) {
     std::vector<Term> quotient;
     std::vector<Term> rest;
@@ -34,11 +35,11 @@ Split split_by_term(const Expr& numerator, TermView divisor) {
 // The same for a divisor that is a sum: takes out q * divisor where all of its terms are present in the numerator.
 Split split_by_sum(Expr numerator, const Expr& divisor) {
     size_t width = terms_of(divisor).size();
-    Expr lead = terms_of(divisor)[0];  // the literal term comes last, so the lead has factors
+    Expr lead = terms_of(divisor)[0]; // the literal term comes last, so the lead has factors
     Expr quotient = 0;
     for (bool again = true; again;) {
         again = false;
-        Expr current = numerator;  // keeps the terms alive
+        Expr current = numerator; // keeps the terms alive
         for (const Expr& term : terms_of(current)) {
             TermView t = view_term(term), l = view_term(lead);
             auto factors = divide_factors(t.factors, l.factors);
@@ -126,7 +127,7 @@ Expr drop_inner_mods(const Expr& numerator, const Expr& divisor) {
     return numerator;
 }
 
-}  // namespace
+} // namespace
 
 std::optional<Expr> exact_div(const Expr& a, const Expr& b) {
     if (b.is(0)) return std::nullopt;
@@ -187,4 +188,4 @@ Expr mod(const Expr& a, const Expr& b) {
     return ExprFactory::make(Kind::mod, {a, b});
 }
 
-}  // namespace codetta::sym
+} // namespace codetta::sym

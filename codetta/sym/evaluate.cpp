@@ -11,23 +11,23 @@ namespace {
 // The canonical expression of `kind` over new operands.
 Expr rebuild(Kind kind, std::span<const Expr> operands) {
     switch (kind) {
-        case Kind::add: return sum(operands);
-        case Kind::mul: return product(operands);
-        case Kind::floor_div: return floor_div(operands[0], operands[1]);
-        case Kind::mod: return mod(operands[0], operands[1]);
-        case Kind::constant:
-        case Kind::symbol: break;
-        case Kind::min:
-        case Kind::max: {
-            Expr result = operands[0];
-            for (const Expr& operand : operands.subspan(1)) result = kind == Kind::min ? min(result, operand) : max(result, operand);
-            return result;
-        }
+    case Kind::add: return sum(operands);
+    case Kind::mul: return product(operands);
+    case Kind::floor_div: return floor_div(operands[0], operands[1]);
+    case Kind::mod: return mod(operands[0], operands[1]);
+    case Kind::constant:
+    case Kind::symbol: break;
+    case Kind::min:
+    case Kind::max: {
+        Expr result = operands[0];
+        for (const Expr& operand : operands.subspan(1)) result = kind == Kind::min ? min(result, operand) : max(result, operand);
+        return result;
+    }
     }
     CODETTA_CHECK(false, "a literal or a symbol has no operands");
 }
 
-template <class Lookup>  // const std::string& -> const Expr* or null
+template <class Lookup> // const std::string& -> const Expr* or null
 Expr substitute_by(const Expr& e, const Lookup& lookup) {
     if (e.constant()) return e;
     if (e.kind() == Kind::symbol) {
@@ -44,7 +44,7 @@ Expr substitute_by(const Expr& e, const Lookup& lookup) {
     return changed ? rebuild(e.kind(), operands) : e;
 }
 
-}  // namespace
+} // namespace
 
 int64_t evaluate(const Expr& e, const Bindings& values) {
     if (auto value = e.constant()) return *value;
@@ -58,14 +58,14 @@ int64_t evaluate(const Expr& e, const Bindings& values) {
     for (const Expr& operand : operands.subspan(1)) {
         int64_t value = evaluate(operand, values);
         switch (e.kind()) {
-            case Kind::add: result = checked_add(result, value); break;
-            case Kind::mul: result = checked_mul(result, value); break;
-            case Kind::floor_div: result = floor_div_int(result, value); break;
-            case Kind::mod: result = mod_int(result, value); break;
-            case Kind::min: result = std::min(result, value); break;
-            case Kind::max: result = std::max(result, value); break;
-            case Kind::constant:
-            case Kind::symbol: break;
+        case Kind::add: result = checked_add(result, value); break;
+        case Kind::mul: result = checked_mul(result, value); break;
+        case Kind::floor_div: result = floor_div_int(result, value); break;
+        case Kind::mod: result = mod_int(result, value); break;
+        case Kind::min: result = std::min(result, value); break;
+        case Kind::max: result = std::max(result, value); break;
+        case Kind::constant:
+        case Kind::symbol: break;
         }
     }
     return result;
@@ -125,4 +125,4 @@ std::optional<Affine> as_affine(const Expr& e, std::string_view symbol) {
     return Affine{sum_of_terms(std::move(coefficient)), sum_of_terms(std::move(rest))};
 }
 
-}  // namespace codetta::sym
+} // namespace codetta::sym

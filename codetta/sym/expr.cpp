@@ -19,19 +19,19 @@ bool is_symbol_rest(char c) { return is_symbol_start(c) || (c >= '0' && c <= '9'
 // Atoms first in the order of the enum, sums behind them, so that a monomial never starts with a sum.
 int rank(Kind kind) {
     switch (kind) {
-        case Kind::symbol: return 0;
-        case Kind::floor_div: return 1;
-        case Kind::mod: return 2;
-        case Kind::min: return 3;
-        case Kind::max: return 4;
-        case Kind::mul: return 5;
-        case Kind::add: return 6;
-        case Kind::constant: return 7;
+    case Kind::symbol: return 0;
+    case Kind::floor_div: return 1;
+    case Kind::mod: return 2;
+    case Kind::min: return 3;
+    case Kind::max: return 4;
+    case Kind::mul: return 5;
+    case Kind::add: return 6;
+    case Kind::constant: return 7;
     }
     return 8;
 }
 
-}  // namespace
+} // namespace
 
 Expr ExprFactory::make(Kind kind, std::vector<Expr> operands, std::string name) {
     size_t hash = mix(static_cast<size_t>(kind) + 1, std::hash<std::string>{}(name));
@@ -110,4 +110,4 @@ int64_t mod_int(int64_t a, int64_t b) {
     return rest != 0 && ((rest < 0) != (b < 0)) ? rest + b : rest;
 }
 
-}  // namespace codetta::sym
+} // namespace codetta::sym

@@ -32,9 +32,9 @@ Expr extremum(Kind kind, const Expr& a, const Expr& b) {
     return ExprFactory::make(kind, std::move(kept));
 }
 
-}  // namespace
+} // namespace
 
 Expr min(const Expr& a, const Expr& b) { return extremum(Kind::min, a, b); }
 Expr max(const Expr& a, const Expr& b) { return extremum(Kind::max, a, b); }
 
-}  // namespace codetta::sym
+} // namespace codetta::sym

@@ -12,8 +12,8 @@ namespace codetta::sym {
 struct Expr::Node {
     Kind kind;
     size_t hash;
-    std::string name;            // symbol
-    std::vector<Expr> operands;  // the rest
+    std::string name;           // symbol
+    std::vector<Expr> operands; // the rest
 };
 
 struct ExprFactory {
@@ -22,7 +22,8 @@ struct ExprFactory {
     static const Expr::Node* node(const Expr& e) { return e.node_.get(); }
 };
 
-// One term of a sum: coefficient * product(factors), the factors sorted atoms; no factor: the literal term. It points into the Expr it came from.
+// One term of a sum: coefficient * product(factors), the factors sorted atoms; no factor: the literal term. It points into the Expr it came
+// from.
 struct TermView {
     int64_t coefficient;
     std::span<const Expr> factors;
@@ -34,13 +35,13 @@ struct Term {
     std::vector<Expr> factors;
 };
 
-std::strong_ordering compare(const Expr& a, const Expr& b);  // structural; literals come last
-std::strong_ordering compare_factors(std::span<const Expr> a, std::span<const Expr> b);  // lexicographic; no factor comes last
+std::strong_ordering compare(const Expr& a, const Expr& b);                             // structural; literals come last
+std::strong_ordering compare_factors(std::span<const Expr> a, std::span<const Expr> b); // lexicographic; no factor comes last
 
-std::span<const Expr> terms_of(const Expr& e);  // the terms of a sum; one term for anything else; none for 0. Points into e
-TermView view_term(const Expr& term);           // points into term
+std::span<const Expr> terms_of(const Expr& e); // the terms of a sum; one term for anything else; none for 0. Points into e
+TermView view_term(const Expr& term);          // points into term
 Expr make_term(int64_t coefficient, std::span<const Expr> factors);
-Expr sum_of_terms(std::vector<Term> terms);     // sorts and gathers
+Expr sum_of_terms(std::vector<Term> terms); // sorts and gathers
 
 // a / b when the factors of b are among those of a (sorted multisets).
 std::optional<std::vector<Expr>> divide_factors(std::span<const Expr> a, std::span<const Expr> b);
@@ -48,7 +49,7 @@ std::vector<Expr> common_factors(std::span<const Expr> a, std::span<const Expr> 
 
 int64_t checked_add(int64_t a, int64_t b);
 int64_t checked_mul(int64_t a, int64_t b);
-int64_t floor_div_int(int64_t a, int64_t b);  // b == 0: InternalError
+int64_t floor_div_int(int64_t a, int64_t b); // b == 0: InternalError
 int64_t mod_int(int64_t a, int64_t b);
 
-}  // namespace codetta::sym
+} // namespace codetta::sym

@@ -9,7 +9,7 @@ namespace codetta::sym {
 namespace {
 
 class Parser {
-  public:
+public:
     Parser(std::string_view text, size_t position) : text_(text), position_(position) {}
 
     size_t position() const { return position_; }
@@ -51,7 +51,7 @@ class Parser {
         fail("expected ==, !=, <, <=, > or >=");
     }
 
-  private:
+private:
     std::string_view text_;
     size_t position_;
 
@@ -128,7 +128,9 @@ class Parser {
     }
 
     // A dot belongs to a name, but `0..n` and `m..` are ranges.
-    bool starts_member() const { return text_[position_] == '.' && position_ + 1 < text_.size() && text_[position_ + 1] != '.' && text_[position_ + 1] != ' '; }
+    bool starts_member() const {
+        return text_[position_] == '.' && position_ + 1 < text_.size() && text_[position_ + 1] != '.' && text_[position_ + 1] != ' ';
+    }
 
     Expr parse_call(const std::string& name) {
         expect("(");
@@ -152,7 +154,7 @@ class Parser {
     }
 };
 
-}  // namespace
+} // namespace
 
 Expr parse_expr_prefix(std::string_view text, size_t& position) {
     Parser parser(text, position);
@@ -194,4 +196,4 @@ Facts parse_facts(std::string_view text) {
     return facts;
 }
 
-}  // namespace codetta::sym
+} // namespace codetta::sym

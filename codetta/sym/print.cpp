@@ -38,25 +38,25 @@ void print_magnitude(const TermView& term, std::string& out) {
 
 void print(const Expr& e, std::string& out) {
     switch (e.kind()) {
-        case Kind::symbol: out += e.name(); return;
-        case Kind::floor_div:
-        case Kind::mod:
-            print_operand(e.operands()[0], out);
-            out += e.kind() == Kind::mod ? " % " : " // ";
-            print_operand(e.operands()[1], out);
-            return;
-        case Kind::min:
-        case Kind::max:
-            out += e.kind() == Kind::min ? "min(" : "max(";
-            for (size_t i = 0; i < e.operands().size(); ++i) {
-                if (i > 0) out += ", ";
-                print(e.operands()[i], out);
-            }
-            out += ')';
-            return;
-        case Kind::constant:
-        case Kind::add:
-        case Kind::mul: break;
+    case Kind::symbol: out += e.name(); return;
+    case Kind::floor_div:
+    case Kind::mod:
+        print_operand(e.operands()[0], out);
+        out += e.kind() == Kind::mod ? " % " : " // ";
+        print_operand(e.operands()[1], out);
+        return;
+    case Kind::min:
+    case Kind::max:
+        out += e.kind() == Kind::min ? "min(" : "max(";
+        for (size_t i = 0; i < e.operands().size(); ++i) {
+            if (i > 0) out += ", ";
+            print(e.operands()[i], out);
+        }
+        out += ')';
+        return;
+    case Kind::constant:
+    case Kind::add:
+    case Kind::mul: break;
     }
     if (e.is(0)) {
         out += '0';
@@ -71,7 +71,7 @@ void print(const Expr& e, std::string& out) {
     }
 }
 
-}  // namespace
+} // namespace
 
 std::string to_string(const Expr& e) {
     std::string out;
@@ -80,8 +80,11 @@ std::string to_string(const Expr& e) {
 }
 
 std::string to_string(const Condition& c) {
-    const char* relation = c.relation == Relation::eq ? " == " : c.relation == Relation::ne ? " != " : c.relation == Relation::lt ? " < " : " <= ";
+    const char* relation = c.relation == Relation::eq   ? " == "
+                           : c.relation == Relation::ne ? " != "
+                           : c.relation == Relation::lt ? " < "
+                                                        : " <= ";
     return to_string(c.lhs) + relation + to_string(c.rhs);
 }
 
-}  // namespace codetta::sym
+} // namespace codetta::sym
