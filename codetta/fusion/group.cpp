@@ -1,0 +1,135 @@
+#include "codetta/fusion/group.h"
+
+#include <algorithm>
+#include <map>
+
+#include "codetta/problem/contraction.h"
+#include "codetta/problem/rows.h"
+
+namespace codetta::fusion {
+
+using problem::AxisId;
+using problem::Problem;
+using problem::Read;
+using problem::Role;
+using problem::Stage;
+
+std::vector<uint32_t> Group::inputs() const {
+    std::vector<uint32_t> found;
+    for (size_t i = 0; i < values.size(); ++i)
+        if (problem.operands[i].role != Role::out) found.push_back(values[i]);
+    return found;
+}
+
+std::vector<uint32_t> Group::outputs() const {
+    std::vector<uint32_t> found;
+    for (size_t i = 0; i < values.size(); ++i)
+        if (problem.operands[i].role != Role::in) found.push_back(values[i]);
+    return found;
+}
+
+namespace {
+
+bool same_axes(std::vector<AxisId> a, std::vector<AxisId> b) {
+    const auto less = [](AxisId x, AxisId y) { return x.value < y.value; };
+    std::sort(a.begin(), a.end(), less);
+    std::sort(b.begin(), b.end(), less);
+    return a == b;
+}
+
+bool depends_on_data(const problem::Access& access) {
+    return std::any_of(access.coordinates.begin(), access.coordinates.end(), [](const sym::Expr& e) {
+        const auto names = sym::symbols(e);
+        return std::any_of(names.begin(), names.end(), [](const std::string& n) { return n[0] == '$'; });
+    });
+}
+
+// In-place: out takes over the memory of `target`; what would only copy the old contents to themselves goes.
+void write_in_place(Problem& p, uint32_t target, uint32_t out) {
+    p.operands[out].aliases = problem::OperandId{target};
+    std::vector<bool> read(p.stages.size(), false);
+    for (const Stage& s : p.stages)
+        for (const Read& r : s.reads)
+            if (r.from == Read::From::stage) read[r.source] = true;
+    for (size_t s = 0; s < p.stages.size(); ++s) {
+        const Stage& stage = p.stages[s];
+        const bool copies = !stage.combiner && !read[s] && stage.body.is_identity() && stage.reads.size() == 1 && stage.writes.size() == 1 && stage.reads[0].from == Read::From::operand &&
+                            stage.reads[0].source == target && stage.writes[0].operand.value == out && stage.reads[0].access == stage.writes[0].access && p.stages.size() > 1;
+        if (!copies) continue;
+        p.stages.erase(p.stages.begin() + static_cast<std::ptrdiff_t>(s));
+        for (Stage& later : p.stages)
+            for (Read& r : later.reads)
+                if (r.from == Read::From::stage && r.source > s) --r.source;
+        return;
+    }
+}
+
+} // namespace
+
+std::vector<Group> make_groups(const graph::Graph& g, const graph::OpSet& ops) {
+    std::vector<Group> groups;
+    for (const graph::Node& node : g.nodes) {
+        Group group;
+        group.problem = ops.lower(g, node);
+        for (const auto& input : node.inputs)
+            if (input) group.values.push_back(input->value);
+        for (const graph::ValueId output : node.outputs) group.values.push_back(output.value);
+        for (size_t i = 0; i < group.values.size(); ++i) {
+            const graph::Input* input = graph::find_input(g, graph::ValueId{group.values[i]});
+            if (input && (input->frozen || input->kind == graph::InputKind::constant)) group.problem.operands[i].frozen = true;
+        }
+        if (node.into) {
+            const auto out = static_cast<uint32_t>(group.values.size() - node.outputs.size());
+            for (uint32_t i = 0; i < out; ++i)
+                if (group.values[i] == node.into->value) {
+                    write_in_place(group.problem, i, out);
+                    break;
+                }
+        }
+        if (!node.location.empty()) group.problem.name = node.op + " " + node.location;
+        groups.push_back(std::move(group));
+    }
+    return groups;
+}
+
+Shape shape_of(const Problem& p) {
+    for (const problem::Operand& o : p.operands)
+        if (o.aliases || o.role == Role::inout) return Shape::fixed;
+    bool reduces = false, one_domain = true;
+    for (const Stage& s : p.stages) {
+        for (const problem::Write& w : s.writes)
+            if (w.accumulate || depends_on_data(w.access)) return Shape::fixed;
+        reduces = reduces || s.combiner;
+        one_domain = one_domain && same_axes(s.axes, p.stages[0].axes);
+    }
+    const auto products = problem::contractions(p);
+    if (products.empty()) {
+        if (!reduces) {
+            if (!one_domain) return Shape::fixed;
+            const Stage& s = p.stages[0];
+            const bool view = p.stages.size() == 1 && s.body.is_identity() && s.reads.size() == 1 && s.reads[0].from == Read::From::operand && s.writes.size() == 1;
+            return view ? Shape::view : Shape::map;
+        }
+        const auto rows = problem::as_rows(p);
+        for (const Stage& s : p.stages)
+            if (s.combiner && !s.scan && !same_axes(s.axes, rows->rows)) return Shape::fixed;
+        return Shape::rows;
+    }
+    if (products.size() > 1) return Shape::fixed;
+    const Stage& product = p.stage(products[0].stage);
+    const auto rows = problem::as_rows(p);
+    for (const Stage& s : p.stages) {
+        const bool is_product = &s == &product;
+        if ((s.combiner && !is_product) || !same_axes(s.axes, product.axes) || !same_axes(s.axes, rows->rows)) return Shape::fixed;
+    }
+    for (const Read& r : product.reads)
+        if (r.from != Read::From::operand) return Shape::fixed;
+    return Shape::product;
+}
+
+std::string_view to_string(Shape s) {
+    constexpr std::string_view names[] = {"view", "map", "rows", "product", "fixed"};
+    return names[static_cast<size_t>(s)];
+}
+
+} // namespace codetta::fusion
