@@ -85,52 +85,56 @@ Value Builder::apply(Prim p, std::span<const Value> inputs) {
         return literal(scalar::apply(op, values));
     }
     switch (p) {
-        case Prim::mul:
-            if (is_constant(inputs[1], 1)) return inputs[0];
-            if (is_constant(inputs[0], 1)) return inputs[1];
-            break;
-        case Prim::div:
-            if (is_constant(inputs[1], 1)) return inputs[0];
-            break;
-        case Prim::add: // x + 0.0 is not x for x == -0.0, x + -0.0 is
-            if (is_constant(inputs[1], is_float(op.dtype) ? -0.0 : 0)) return inputs[0];
-            if (is_constant(inputs[0], is_float(op.dtype) ? -0.0 : 0)) return inputs[1];
-            break;
-        case Prim::sub:
-            if (is_constant(inputs[1], 0)) return inputs[0];
-            break;
-        case Prim::neg:
-        case Prim::bit_not:
-            if (const Op& inner = function_.ops[inputs[0]]; inner.prim == p) return inner.inputs[0];
-            break;
-        case Prim::minimum:
-        case Prim::maximum:
-            if (inputs[0] == inputs[1]) return inputs[0];
-            break;
-        case Prim::bit_and:
-        case Prim::bit_or:
-            if (inputs[0] == inputs[1]) return inputs[0];
-            for (int i = 0; op.dtype == DType::boolean && i < 2; ++i) {
-                if (is_constant(inputs[i], p == Prim::bit_and)) return inputs[1 - i];
-                if (is_constant(inputs[i], p == Prim::bit_or)) return inputs[i];
-            }
-            break;
-        case Prim::select:
-            if (is_constant(inputs[0], 1)) return inputs[1];
-            if (is_constant(inputs[0], 0)) return inputs[2];
-            if (inputs[1] == inputs[2]) return inputs[1];
-            break;
-        default: break;
+    case Prim::mul:
+        if (is_constant(inputs[1], 1)) return inputs[0];
+        if (is_constant(inputs[0], 1)) return inputs[1];
+        break;
+    case Prim::div:
+        if (is_constant(inputs[1], 1)) return inputs[0];
+        break;
+    case Prim::add: // x + 0.0 is not x for x == -0.0, x + -0.0 is
+        if (is_constant(inputs[1], is_float(op.dtype) ? -0.0 : 0)) return inputs[0];
+        if (is_constant(inputs[0], is_float(op.dtype) ? -0.0 : 0)) return inputs[1];
+        break;
+    case Prim::sub:
+        if (is_constant(inputs[1], 0)) return inputs[0];
+        break;
+    case Prim::neg:
+    case Prim::bit_not:
+        if (const Op& inner = function_.ops[inputs[0]]; inner.prim == p) return inner.inputs[0];
+        break;
+    case Prim::minimum:
+    case Prim::maximum:
+        if (inputs[0] == inputs[1]) return inputs[0];
+        break;
+    case Prim::bit_and:
+    case Prim::bit_or:
+        if (inputs[0] == inputs[1]) return inputs[0];
+        for (int i = 0; op.dtype == DType::boolean && i < 2; ++i) {
+            if (is_constant(inputs[i], p == Prim::bit_and)) return inputs[1 - i];
+            if (is_constant(inputs[i], p == Prim::bit_or)) return inputs[i];
+        }
+        break;
+    case Prim::select:
+        if (is_constant(inputs[0], 1)) return inputs[1];
+        if (is_constant(inputs[0], 0)) return inputs[2];
+        if (inputs[1] == inputs[2]) return inputs[1];
+        break;
+    default: break;
     }
     return add(std::move(op));
 }
 
-Value Builder::cast(DType t, Value v) {
+Value Builder::cast(DType t, Value v) { return convert(Prim::cast, t, v); }
+
+Value Builder::narrow(DType t, Value v) { return convert(is_float(t) && bytes(t) == 2 ? Prim::narrow : Prim::cast, t, v); }
+
+Value Builder::convert(Prim p, DType t, Value v) {
     CODETTA_CHECK(v < function_.ops.size(), "%{} is no value of this function", v);
     const Op& from = function_.ops[v];
     if (from.dtype == t) return v;
     Op op;
-    op.prim = Prim::cast;
+    op.prim = p;
     op.dtype = t;
     op.inputs = {v};
     if (from.prim == Prim::constant) {
@@ -140,7 +144,7 @@ Value Builder::cast(DType t, Value v) {
     // A widening cast in front of another cast changes nothing: bf16(f32(x)) is x, f64(f32(x: bf16)) is f64(x).
     if (from.prim == Prim::cast && widens(type(from.inputs[0]), from.dtype) && t != DType::boolean) {
         DType origin = type(from.inputs[0]);
-        if (origin == t || is_float(origin) == is_float(t) || origin == DType::boolean) return cast(t, from.inputs[0]);
+        if (origin == t || is_float(origin) == is_float(t) || origin == DType::boolean) return convert(p, t, from.inputs[0]);
     }
     return add(std::move(op));
 }
@@ -150,19 +154,21 @@ std::vector<Value> Builder::inline_call(const Function& f, std::span<const Value
     for (size_t i = 0; i < f.ops.size(); ++i) {
         const Op& op = f.ops[i];
         switch (op.prim) {
-            case Prim::parameter: {
-                auto index = static_cast<size_t>(op.int_value);
-                CODETTA_CHECK(index < arguments.size() && type(arguments[index]) == op.dtype, "argument {} of an inlined function: {} expected", index, to_string(op.dtype));
-                map[i] = arguments[index];
-                break;
-            }
-            case Prim::constant: map[i] = literal(constant_value(op)); break;
-            case Prim::cast: map[i] = cast(op.dtype, map[op.inputs[0]]); break;
-            default: {
-                std::vector<Value> inputs;
-                for (Value v : op.inputs) inputs.push_back(map[v]);
-                map[i] = apply(op.prim, inputs);
-            }
+        case Prim::parameter: {
+            auto index = static_cast<size_t>(op.int_value);
+            CODETTA_CHECK(index < arguments.size() && type(arguments[index]) == op.dtype, "argument {} of an inlined function: {} expected",
+                          index, to_string(op.dtype));
+            map[i] = arguments[index];
+            break;
+        }
+        case Prim::constant: map[i] = literal(constant_value(op)); break;
+        case Prim::cast:
+        case Prim::narrow: map[i] = convert(op.prim, op.dtype, map[op.inputs[0]]); break;
+        default: {
+            std::vector<Value> inputs;
+            for (Value v : op.inputs) inputs.push_back(map[v]);
+            map[i] = apply(op.prim, inputs);
+        }
         }
     }
     std::vector<Value> results;

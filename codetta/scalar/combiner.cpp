@@ -50,7 +50,8 @@ Combiner simple(std::string name, DType t, Op start, Prim p) {
     return c;
 }
 
-// State (value, position). The larger value wins (Prim::gt) or the smaller (Prim::lt); a nan beats every number; of equals the first position.
+// State (value, position). The larger value wins (Prim::gt) or the smaller (Prim::lt); a nan beats every number; of equals the first
+// position.
 Combiner arg(std::string name, DType t, Op start, Prim wins) {
     Combiner c;
     c.name = std::move(name);
@@ -150,7 +151,8 @@ Combiner welford(DType t) {
 
 namespace {
 
-constexpr std::array<std::string_view, 10> kCombiners = {"sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "logsumexp", "welford"};
+constexpr std::array<std::string_view, 10> kCombiners = {"sum", "prod",   "max",    "min",       "any",
+                                                         "all", "argmax", "argmin", "logsumexp", "welford"};
 
 } // namespace
 
@@ -188,7 +190,8 @@ void verify(const Combiner& c) {
         return types;
     };
     CODETTA_CHECK(c.combine.parameters() == twice && results(c.combine) == c.state, "combiner {}: combine", c.name);
-    CODETTA_CHECK(c.lift.parameters().size() == 2 && c.lift.parameters()[1] == DType::i64 && results(c.lift) == c.state, "combiner {}: lift", c.name);
+    CODETTA_CHECK(c.lift.parameters().size() == 2 && c.lift.parameters()[1] == DType::i64 && results(c.lift) == c.state,
+                  "combiner {}: lift", c.name);
     CODETTA_CHECK(c.finish.parameters() == c.state && c.finish.results.size() == 1, "combiner {}: finish", c.name);
 }
 

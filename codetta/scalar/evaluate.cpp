@@ -10,7 +10,8 @@ namespace codetta::scalar {
 
 namespace {
 
-// Nearest even with `mantissa` stored bits and smallest normal exponent `min_exponent`; by bits in the normal range, by arithmetic below it.
+// Nearest even with `mantissa` stored bits and smallest normal exponent `min_exponent`; by bits in the normal range, by arithmetic below
+// it.
 double round_binary(double v, int mantissa, int min_exponent, double largest) {
     if (!std::isfinite(v) || v == 0) return v;
     double rounded;
@@ -76,84 +77,84 @@ double floor_div_float(double a, double b) {
 
 double apply_float(Prim p, double a, double b, double c) {
     switch (p) {
-        case Prim::add: return a + b;
-        case Prim::sub: return a - b;
-        case Prim::mul: return a * b;
-        case Prim::div: return a / b;
-        case Prim::floor_div: return floor_div_float(a, b);
-        case Prim::mod: return mod_float(a, b);
-        case Prim::trunc_div: return std::trunc(a / b);
-        case Prim::rem: return std::fmod(a, b);
-        case Prim::neg: return -a;
-        case Prim::abs: return std::abs(a);
-        case Prim::sign: return (a > 0) - (a < 0); // nan gives 0, as torch.sign
-        case Prim::minimum: return std::isnan(a) ? a : std::isnan(b) ? b : b < a ? b : a;
-        case Prim::maximum: return std::isnan(a) ? a : std::isnan(b) ? b : a < b ? b : a;
-        case Prim::pow: return std::pow(a, b);
-        case Prim::fma: return std::fma(a, b, c);
-        case Prim::sqrt: return std::sqrt(a);
-        case Prim::rsqrt: return 1 / std::sqrt(a);
-        case Prim::exp: return std::exp(a);
-        case Prim::exp2: return std::exp2(a);
-        case Prim::expm1: return std::expm1(a);
-        case Prim::log: return std::log(a);
-        case Prim::log2: return std::log2(a);
-        case Prim::log1p: return std::log1p(a);
-        case Prim::sin: return std::sin(a);
-        case Prim::cos: return std::cos(a);
-        case Prim::tan: return std::tan(a);
-        case Prim::asin: return std::asin(a);
-        case Prim::acos: return std::acos(a);
-        case Prim::atan: return std::atan(a);
-        case Prim::sinh: return std::sinh(a);
-        case Prim::cosh: return std::cosh(a);
-        case Prim::tanh: return std::tanh(a);
-        case Prim::erf: return std::erf(a);
-        case Prim::normal_cdf: return 0.5 * std::erfc(-a * 0.70710678118654752440);
-        case Prim::sigmoid: return 1 / (1 + std::exp(-a));
-        case Prim::floor: return std::floor(a);
-        case Prim::ceil: return std::ceil(a);
-        case Prim::trunc: return std::trunc(a);
-        case Prim::round: return std::nearbyint(a);
-        default: throw base::InternalError(fmt::format("primitive {} on floats", to_string(p)));
+    case Prim::add: return a + b;
+    case Prim::sub: return a - b;
+    case Prim::mul: return a * b;
+    case Prim::div: return a / b;
+    case Prim::floor_div: return floor_div_float(a, b);
+    case Prim::mod: return mod_float(a, b);
+    case Prim::trunc_div: return std::trunc(a / b);
+    case Prim::rem: return std::fmod(a, b);
+    case Prim::neg: return -a;
+    case Prim::abs: return std::abs(a);
+    case Prim::sign: return (a > 0) - (a < 0); // nan gives 0, as torch.sign
+    case Prim::minimum: return std::isnan(a) ? a : std::isnan(b) ? b : b < a ? b : a;
+    case Prim::maximum: return std::isnan(a) ? a : std::isnan(b) ? b : a < b ? b : a;
+    case Prim::pow: return std::pow(a, b);
+    case Prim::fma: return std::fma(a, b, c);
+    case Prim::sqrt: return std::sqrt(a);
+    case Prim::rsqrt: return 1 / std::sqrt(a);
+    case Prim::exp: return std::exp(a);
+    case Prim::exp2: return std::exp2(a);
+    case Prim::expm1: return std::expm1(a);
+    case Prim::log: return std::log(a);
+    case Prim::log2: return std::log2(a);
+    case Prim::log1p: return std::log1p(a);
+    case Prim::sin: return std::sin(a);
+    case Prim::cos: return std::cos(a);
+    case Prim::tan: return std::tan(a);
+    case Prim::asin: return std::asin(a);
+    case Prim::acos: return std::acos(a);
+    case Prim::atan: return std::atan(a);
+    case Prim::sinh: return std::sinh(a);
+    case Prim::cosh: return std::cosh(a);
+    case Prim::tanh: return std::tanh(a);
+    case Prim::erf: return std::erf(a);
+    case Prim::normal_cdf: return 0.5 * std::erfc(-a * 0.70710678118654752440);
+    case Prim::sigmoid: return 1 / (1 + std::exp(-a));
+    case Prim::floor: return std::floor(a);
+    case Prim::ceil: return std::ceil(a);
+    case Prim::trunc: return std::trunc(a);
+    case Prim::round: return std::nearbyint(a);
+    default: throw base::InternalError(fmt::format("primitive {} on floats", to_string(p)));
     }
 }
 
 int64_t apply_integer(Prim p, DType t, int64_t a, int64_t b) {
     const int64_t bits = t == DType::boolean ? 1 : bytes(t) * 8;
     switch (p) {
-        case Prim::add: return static_cast<int64_t>(as_bits(a) + as_bits(b));
-        case Prim::sub: return static_cast<int64_t>(as_bits(a) - as_bits(b));
-        case Prim::mul: return static_cast<int64_t>(as_bits(a) * as_bits(b));
-        case Prim::floor_div: return floor_div_integer(a, b);
-        case Prim::mod: return mod_integer(a, b);
-        case Prim::trunc_div: return b == 0 ? 0 : b == -1 ? static_cast<int64_t>(0 - as_bits(a)) : a / b;
-        case Prim::rem: return b == 0 || b == -1 ? 0 : a % b;
-        case Prim::neg: return static_cast<int64_t>(0 - as_bits(a));
-        case Prim::abs: return a < 0 ? static_cast<int64_t>(0 - as_bits(a)) : a;
-        case Prim::sign: return (a > 0) - (a < 0);
-        case Prim::minimum: return b < a ? b : a;
-        case Prim::maximum: return a < b ? b : a;
-        case Prim::pow: return pow_integer(a, b);
-        case Prim::bit_and: return a & b;
-        case Prim::bit_or: return a | b;
-        case Prim::bit_xor: return a ^ b;
-        case Prim::bit_not: return t == DType::boolean ? !a : ~a;
-        case Prim::shift_left: return b < 0 || b >= bits ? 0 : static_cast<int64_t>(as_bits(a) << b);
-        case Prim::shift_right: return b < 0 || b >= bits ? (a < 0 ? -1 : 0) : a >> b; // torch: too far gives the sign
-        default: throw base::InternalError(fmt::format("primitive {} on {}", to_string(p), to_string(t)));
+    case Prim::add: return static_cast<int64_t>(as_bits(a) + as_bits(b));
+    case Prim::sub: return static_cast<int64_t>(as_bits(a) - as_bits(b));
+    case Prim::mul: return static_cast<int64_t>(as_bits(a) * as_bits(b));
+    case Prim::floor_div: return floor_div_integer(a, b);
+    case Prim::mod: return mod_integer(a, b);
+    case Prim::trunc_div: return b == 0 ? 0 : b == -1 ? static_cast<int64_t>(0 - as_bits(a)) : a / b;
+    case Prim::rem: return b == 0 || b == -1 ? 0 : a % b;
+    case Prim::neg: return static_cast<int64_t>(0 - as_bits(a));
+    case Prim::abs: return a < 0 ? static_cast<int64_t>(0 - as_bits(a)) : a;
+    case Prim::sign: return (a > 0) - (a < 0);
+    case Prim::minimum: return b < a ? b : a;
+    case Prim::maximum: return a < b ? b : a;
+    case Prim::pow: return pow_integer(a, b);
+    case Prim::bit_and: return a & b;
+    case Prim::bit_or: return a | b;
+    case Prim::bit_xor: return a ^ b;
+    case Prim::bit_not: return t == DType::boolean ? !a : ~a;
+    case Prim::shift_left: return b < 0 || b >= bits ? 0 : static_cast<int64_t>(as_bits(a) << b);
+    case Prim::shift_right: return b < 0 || b >= bits ? (a < 0 ? -1 : 0) : a >> b; // torch: too far gives the sign
+    default: throw base::InternalError(fmt::format("primitive {} on {}", to_string(p), to_string(t)));
     }
 }
 
 template <class T>
 bool compare(Prim p, T a, T b) {
     switch (p) {
-        case Prim::eq: return a == b;
-        case Prim::ne: return a != b;
-        case Prim::lt: return a < b;
-        case Prim::le: return a <= b;
-        case Prim::gt: return a > b;
-        default: return a >= b;
+    case Prim::eq: return a == b;
+    case Prim::ne: return a != b;
+    case Prim::lt: return a < b;
+    case Prim::le: return a <= b;
+    case Prim::gt: return a > b;
+    default: return a >= b;
     }
 }
 
@@ -163,21 +164,21 @@ bool is_comparison(Prim p) { return p >= Prim::eq && p <= Prim::ge; }
 
 double round_to(DType t, double v) {
     switch (t) {
-        case DType::f16: return round_binary(v, 10, -14, 65504.0);
-        case DType::bf16: return round_binary(v, 7, -126, 0x1.fep127);
-        case DType::f32: return static_cast<double>(static_cast<float>(v));
-        default: return v;
+    case DType::f16: return round_binary(v, 10, -14, 65504.0);
+    case DType::bf16: return round_binary(v, 7, -126, 0x1.fep127);
+    case DType::f32: return static_cast<double>(static_cast<float>(v));
+    default: return v;
     }
 }
 
 int64_t wrap_to(DType t, int64_t v) {
     switch (t) {
-        case DType::boolean: return v != 0;
-        case DType::u8: return static_cast<uint8_t>(v);
-        case DType::i8: return static_cast<int8_t>(v);
-        case DType::i16: return static_cast<int16_t>(v);
-        case DType::i32: return static_cast<int32_t>(v);
-        default: return v;
+    case DType::boolean: return v != 0;
+    case DType::u8: return static_cast<uint8_t>(v);
+    case DType::i8: return static_cast<int8_t>(v);
+    case DType::i16: return static_cast<int16_t>(v);
+    case DType::i32: return static_cast<int32_t>(v);
+    default: return v;
     }
 }
 
@@ -198,7 +199,7 @@ Scalar convert(const Scalar& v, DType t, bool exact) {
 
 Scalar apply(const Op& op, std::span<const Scalar> inputs, bool exact) {
     const Scalar& a = inputs[0];
-    if (op.prim == Prim::cast) return convert(a, op.dtype, exact);
+    if (is_conversion(op.prim)) return convert(a, op.dtype, exact);
     if (op.prim == Prim::select) return a.i != 0 ? inputs[1] : inputs[2];
     if (op.prim == Prim::is_nan) return {DType::boolean, 0, std::isnan(a.f)};
     if (is_comparison(op.prim))
@@ -210,7 +211,9 @@ Scalar apply(const Op& op, std::span<const Scalar> inputs, bool exact) {
     return {op.dtype, 0, wrap_to(op.dtype, apply_integer(op.prim, op.dtype, a.i, inputs.size() > 1 ? inputs[1].i : 0))};
 }
 
-Evaluator::Evaluator(const Function& f, bool exact) : exact_(exact), parameters_(f.parameters().size()), result_values_(f.results), values_(f.ops.size()), inputs_(3), results_(f.results.size()) {
+Evaluator::Evaluator(const Function& f, bool exact)
+    : exact_(exact), parameters_(f.parameters().size()), result_values_(f.results), values_(f.ops.size()), inputs_(3),
+      results_(f.results.size()) {
     for (size_t i = parameters_; i < f.ops.size(); ++i) {
         if (f.ops[i].prim == Prim::constant)
             values_[i] = constant_value(f.ops[i]);

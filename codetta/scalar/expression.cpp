@@ -20,10 +20,11 @@ struct Operator {
 };
 
 constexpr std::array kOperators = {
-    Operator{Prim::eq, "==", 1},         Operator{Prim::ne, "!=", 1},          Operator{Prim::lt, "<", 1},      Operator{Prim::le, "<=", 1},
-    Operator{Prim::gt, ">", 1},          Operator{Prim::ge, ">=", 1},          Operator{Prim::bit_or, "|", 2},  Operator{Prim::bit_xor, "^", 3},
-    Operator{Prim::bit_and, "&", 4},     Operator{Prim::shift_left, "<<", 5},  Operator{Prim::shift_right, ">>", 5},
-    Operator{Prim::add, "+", 6},         Operator{Prim::sub, "-", 6},          Operator{Prim::mul, "*", 7},     Operator{Prim::div, "/", 7},
+    Operator{Prim::eq, "==", 1},         Operator{Prim::ne, "!=", 1},          Operator{Prim::lt, "<", 1},
+    Operator{Prim::le, "<=", 1},         Operator{Prim::gt, ">", 1},           Operator{Prim::ge, ">=", 1},
+    Operator{Prim::bit_or, "|", 2},      Operator{Prim::bit_xor, "^", 3},      Operator{Prim::bit_and, "&", 4},
+    Operator{Prim::shift_left, "<<", 5}, Operator{Prim::shift_right, ">>", 5}, Operator{Prim::add, "+", 6},
+    Operator{Prim::sub, "-", 6},         Operator{Prim::mul, "*", 7},          Operator{Prim::div, "/", 7},
     Operator{Prim::floor_div, "//", 7},  Operator{Prim::mod, "%", 7},
 };
 constexpr int kComparison = 1, kUnary = 8, kAtom = 9;
@@ -46,7 +47,7 @@ struct Piece {
 };
 
 class Printer {
-  public:
+public:
     Printer(const Function& f, std::span<const std::string> arguments, size_t limit) : f_(f), arguments_(arguments), left_(limit) {}
 
     Piece print(Value v) {
@@ -56,6 +57,7 @@ class Printer {
         if (op.prim == Prim::parameter) return {arguments_[static_cast<size_t>(op.int_value)]};
         if (op.prim == Prim::constant) return print_constant(op);
         if (op.prim == Prim::cast) return {std::string(to_string(op.dtype)) + "(" + print(op.inputs[0]).text + ")"};
+        if (op.prim == Prim::narrow) return {"narrow." + std::string(to_string(op.dtype)) + "(" + print(op.inputs[0]).text + ")"};
         if (op.prim == Prim::neg) return {"-" + wrap(print(op.inputs[0]), kAtom), kUnary};
         if (op.prim == Prim::bit_not) return {"~" + wrap(print(op.inputs[0]), kUnary), kUnary};
         if (const Operator* o = operator_of(op.prim)) {
@@ -69,7 +71,7 @@ class Printer {
     }
     bool out_of_room() const { return left_ == 0; }
 
-  private:
+private:
     static std::string wrap(Piece p, int precedence) { return p.precedence < precedence ? "(" + p.text + ")" : p.text; }
 
     static Piece print_constant(const Op& op) {
@@ -85,8 +87,9 @@ class Printer {
 };
 
 class Parser {
-  public:
-    Parser(Lexer& lexer, Builder& builder, const std::function<std::optional<Value>(Lexer&)>& atom) : lexer_(lexer), builder_(builder), atom_(atom) {}
+public:
+    Parser(Lexer& lexer, Builder& builder, const std::function<std::optional<Value>(Lexer&)>& atom)
+        : lexer_(lexer), builder_(builder), atom_(atom) {}
 
     Value expression(int precedence = kComparison) {
         DepthGuard guard(*this);
@@ -101,7 +104,7 @@ class Parser {
         return left;
     }
 
-  private:
+private:
     struct DepthGuard { // an expression of a thousand parentheses is an error, not a crash
         explicit DepthGuard(Parser& p) : parser(p) {
             if (++parser.depth_ > 400) parser.lexer_.fail("an expression that is nested too deep");
@@ -119,7 +122,9 @@ class Parser {
         return t.kind == TokenKind::integer || t.kind == TokenKind::real || lexer_.is("inf", ahead) || lexer_.is("nan", ahead);
     }
 
-    Value literal(DType t) { return is_float(t) ? builder_.constant(t, lexer_.take_number("a number")) : builder_.integer(t, lexer_.take_integer("an integer")); }
+    Value literal(DType t) {
+        return is_float(t) ? builder_.constant(t, lexer_.take_number("a number")) : builder_.integer(t, lexer_.take_integer("an integer"));
+    }
 
     Value unary() {
         DepthGuard guard(*this);
@@ -138,7 +143,15 @@ class Parser {
         if (at.kind != TokenKind::name) lexer_.fail("expected an expression");
         if (lexer_.is("(", 1)) {
             if (auto t = find_dtype(at.text)) return cast(*t);
-            if (auto p = find_prim(at.text); p && *p != Prim::parameter && *p != Prim::constant && *p != Prim::cast) return call(*p);
+            if (at.text.starts_with("narrow.")) {
+                lexer_.take();
+                DType t = at_place(lexer_, at, [&] { return parse_dtype(at.text.substr(7)); });
+                lexer_.expect("(");
+                Value v = expression();
+                lexer_.expect(")");
+                return builder_.narrow(t, v);
+            }
+            if (auto p = find_prim(at.text); p && *p != Prim::parameter && *p != Prim::constant && !is_conversion(*p)) return call(*p);
         }
         if (auto v = atom_(lexer_)) return *v;
         std::vector<std::string_view> names;
@@ -171,7 +184,8 @@ class Parser {
             while (lexer_.accept(","));
         }
         lexer_.expect(")");
-        if (inputs.size() != static_cast<size_t>(arity(p))) lexer_.fail_at(at, fmt::format("{} arguments for '{}', which takes {}", inputs.size(), to_string(p), arity(p)));
+        if (inputs.size() != static_cast<size_t>(arity(p)))
+            lexer_.fail_at(at, fmt::format("{} arguments for '{}', which takes {}", inputs.size(), to_string(p), arity(p)));
         return apply(at, p, std::move(inputs));
     }
 
@@ -201,6 +215,8 @@ std::string to_expression(const Function& f, std::span<const std::string> argume
     return printer.out_of_room() ? std::string() : text;
 }
 
-Value parse_expression(Lexer& lexer, Builder& builder, const std::function<std::optional<Value>(Lexer&)>& atom) { return Parser(lexer, builder, atom).expression(); }
+Value parse_expression(Lexer& lexer, Builder& builder, const std::function<std::optional<Value>(Lexer&)>& atom) {
+    return Parser(lexer, builder, atom).expression();
+}
 
 } // namespace codetta::scalar

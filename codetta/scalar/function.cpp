@@ -77,12 +77,13 @@ constexpr std::array kPrims = {
     PrimRow{Prim::shift_right, "shift_right", 2, Rule::bits},
     PrimRow{Prim::select, "select", 3, Rule::select},
     PrimRow{Prim::cast, "cast", 1, Rule::cast},
+    PrimRow{Prim::narrow, "narrow", 1, Rule::cast},
 };
 
 constexpr bool rows_in_order() {
     for (size_t i = 0; i < kPrims.size(); ++i)
         if (static_cast<size_t>(kPrims[i].prim) != i) return false;
-    return kPrims.size() == static_cast<size_t>(Prim::cast) + 1;
+    return kPrims.size() == static_cast<size_t>(Prim::narrow) + 1;
 }
 static_assert(rows_in_order());
 
@@ -97,6 +98,8 @@ std::string list_types(std::span<const DType> types) {
 } // namespace
 
 int arity(Prim p) { return row(p).arity; }
+
+bool is_conversion(Prim p) { return p == Prim::cast || p == Prim::narrow; }
 
 std::string_view to_string(Prim p) { return row(p).name; }
 
@@ -121,15 +124,17 @@ DType result_type(Prim p, std::span<const DType> inputs) {
     if (ok) {
         DType t = inputs[first];
         switch (r.rule) {
-            case Rule::leaf:
-            case Rule::cast: ok = false; break;
-            case Rule::number: ok = is_float(t) || is_integer(t); break;
-            case Rule::real: ok = is_float(t); break;
-            case Rule::bits: ok = !is_float(t) && (t != DType::boolean || (p != Prim::shift_left && p != Prim::shift_right)); break;
-            case Rule::select: ok = inputs[0] == DType::boolean; break;
-            case Rule::nan_test: ok = is_float(t); return ok ? DType::boolean : throw base::InternalError(fmt::format("is_nan({})", to_string(t)));
-            case Rule::compare: return DType::boolean;
-            case Rule::any: break;
+        case Rule::leaf:
+        case Rule::cast: ok = false; break;
+        case Rule::number: ok = is_float(t) || is_integer(t); break;
+        case Rule::real: ok = is_float(t); break;
+        case Rule::bits: ok = !is_float(t) && (t != DType::boolean || (p != Prim::shift_left && p != Prim::shift_right)); break;
+        case Rule::select: ok = inputs[0] == DType::boolean; break;
+        case Rule::nan_test:
+            ok = is_float(t);
+            return ok ? DType::boolean : throw base::InternalError(fmt::format("is_nan({})", to_string(t)));
+        case Rule::compare: return DType::boolean;
+        case Rule::any: break;
         }
         if (ok) return t;
     }
@@ -145,7 +150,9 @@ std::vector<DType> Function::parameters() const {
     return types;
 }
 
-bool Function::is_identity() const { return results.size() == 1 && results[0] == 0 && !ops.empty() && ops[0].prim == Prim::parameter && parameters().size() == 1; }
+bool Function::is_identity() const {
+    return results.size() == 1 && results[0] == 0 && !ops.empty() && ops[0].prim == Prim::parameter && parameters().size() == 1;
+}
 
 Function identity(DType t) {
     Builder b;
@@ -159,6 +166,14 @@ Function cast_function(DType from, DType to) {
     return b.finish({b.cast(to, v)});
 }
 
+Function drop_narrowing(const Function& f) {
+    Function direct = f;
+    for (Op& op : direct.ops)
+        if (op.prim == Prim::cast)
+            while (direct.ops[op.inputs[0]].prim == Prim::narrow) op.inputs[0] = direct.ops[op.inputs[0]].inputs[0];
+    return canonicalise(direct);
+}
+
 Function canonicalise(const Function& f) {
     Builder b;
     std::vector<Value> arguments;
@@ -170,18 +185,20 @@ void verify(const Function& f) {
     size_t parameter_count = f.parameters().size();
     for (size_t i = 0; i < f.ops.size(); ++i) {
         const Op& op = f.ops[i];
-        CODETTA_CHECK(op.inputs.size() == static_cast<size_t>(arity(op.prim)), "op %{} = {}: {} inputs instead of {}", i, to_string(op.prim),
-                      op.inputs.size(), arity(op.prim));
+        CODETTA_CHECK(op.inputs.size() == static_cast<size_t>(arity(op.prim)), "op %{} = {}: {} inputs instead of {}", i,
+                      to_string(op.prim), op.inputs.size(), arity(op.prim));
         std::vector<DType> types;
         for (Value v : op.inputs) {
             CODETTA_CHECK(v < i, "op %{} = {}: input %{} is not an earlier op", i, to_string(op.prim), v);
             types.push_back(f.ops[v].dtype);
         }
         if (op.prim == Prim::parameter) {
-            CODETTA_CHECK(i < parameter_count && op.int_value == static_cast<int64_t>(i), "op %{}: parameters must come first and in order", i);
-        } else if (op.prim != Prim::constant && op.prim != Prim::cast) {
+            CODETTA_CHECK(i < parameter_count && op.int_value == static_cast<int64_t>(i), "op %{}: parameters must come first and in order",
+                          i);
+        } else if (op.prim != Prim::constant && !is_conversion(op.prim)) {
             DType t = result_type(op.prim, types);
-            CODETTA_CHECK(t == op.dtype, "op %{} = {}: has dtype {} instead of {}", i, to_string(op.prim), to_string(op.dtype), to_string(t));
+            CODETTA_CHECK(t == op.dtype, "op %{} = {}: has dtype {} instead of {}", i, to_string(op.prim), to_string(op.dtype),
+                          to_string(t));
         }
     }
     CODETTA_CHECK(!f.results.empty(), "a scalar function without results");

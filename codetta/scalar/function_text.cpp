@@ -33,7 +33,7 @@ std::string to_string_list(const Function& f) {
         if (op.prim == Prim::constant)
             text += fmt::format(".{} {}", to_string(op.dtype), constant_text(op));
         else
-            text += (op.prim == Prim::cast ? fmt::format(".{} ", to_string(op.dtype)) : std::string(" ")) + list_values(op.inputs);
+            text += (is_conversion(op.prim) ? fmt::format(".{} ", to_string(op.dtype)) : std::string(" ")) + list_values(op.inputs);
         text += "; ";
     }
     return text + "return " + list_values(f.results);
@@ -59,7 +59,8 @@ Function parse_function_list(Lexer& lexer, std::span<const DType> parameters) {
     while (!lexer.accept("return")) {
         lexer.expect("%");
         Token at = lexer.peek();
-        if (lexer.take_integer("the number of a value") != static_cast<int64_t>(f.ops.size())) lexer.fail_at(at, fmt::format("values are numbered in order: expected %{}", f.ops.size()));
+        if (lexer.take_integer("the number of a value") != static_cast<int64_t>(f.ops.size()))
+            lexer.fail_at(at, fmt::format("values are numbered in order: expected %{}", f.ops.size()));
         lexer.expect("=");
         Token name = lexer.peek();
         std::string full = lexer.take_name("a primitive");
@@ -68,8 +69,9 @@ Function parse_function_list(Lexer& lexer, std::span<const DType> parameters) {
         auto prim = find_prim(full.substr(0, dot));
         if (!prim || *prim == Prim::parameter) at_place(lexer, name, [&] { return parse_prim(full); });
         op.prim = prim.value_or(Prim::constant);
-        bool typed = op.prim == Prim::cast || op.prim == Prim::constant;
-        if (typed != (dot != std::string::npos)) lexer.fail_at(name, typed ? "a dtype must follow, as in cast.f32" : "only cast and constant carry a dtype");
+        bool typed = is_conversion(op.prim) || op.prim == Prim::constant;
+        if (typed != (dot != std::string::npos))
+            lexer.fail_at(name, typed ? "a dtype must follow, as in cast.f32" : "only cast, narrow and constant carry a dtype");
         if (typed) op.dtype = at_place(lexer, name, [&] { return parse_dtype(std::string_view(full).substr(dot + 1)); });
         if (op.prim == Prim::constant) {
             if (op.dtype == DType::boolean) {
@@ -86,7 +88,7 @@ Function parse_function_list(Lexer& lexer, std::span<const DType> parameters) {
                 op.inputs.push_back(take_value(lexer, f.ops.size()));
                 types.push_back(f.ops[op.inputs.back()].dtype);
             } while (lexer.accept(","));
-            if (op.prim == Prim::cast) {
+            if (is_conversion(op.prim)) {
                 if (op.inputs.size() != 1) lexer.fail_at(name, "a cast takes one value");
             } else {
                 op.dtype = at_place(lexer, name, [&] { return result_type(op.prim, types); });
@@ -108,7 +110,8 @@ Function parse_function(std::string_view text) {
         if (!parameters.empty()) lexer.expect(",");
         lexer.expect("%");
         Token at = lexer.peek();
-        if (lexer.take_integer("the number of a parameter") != static_cast<int64_t>(parameters.size())) lexer.fail_at(at, "parameters are numbered in order");
+        if (lexer.take_integer("the number of a parameter") != static_cast<int64_t>(parameters.size()))
+            lexer.fail_at(at, "parameters are numbered in order");
         lexer.expect(":");
         Token type = lexer.peek();
         parameters.push_back(at_place(lexer, type, [&] { return parse_dtype(lexer.take_name("a dtype")); }));

@@ -24,7 +24,7 @@ void write(std::byte* p, T v) {
 
 double half_to_double(uint16_t h) {
     int exponent = (h >> 10) & 31, mantissa = h & 1023;
-    double magnitude = exponent == 31 ? (mantissa ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity())
+    double magnitude = exponent == 31  ? (mantissa ? std::numeric_limits<double>::quiet_NaN() : std::numeric_limits<double>::infinity())
                        : exponent == 0 ? std::ldexp(mantissa, -24)
                                        : std::ldexp(1024 + mantissa, exponent - 25);
     return h & 0x8000 ? -magnitude : magnitude;
@@ -55,16 +55,16 @@ std::vector<int64_t> contiguous_strides(std::span<const int64_t> extents) {
 
 Scalar load_element(DType t, const std::byte* p) {
     switch (t) {
-        case DType::boolean: return {t, 0, read<uint8_t>(p) != 0};
-        case DType::u8: return {t, 0, read<uint8_t>(p)};
-        case DType::i8: return {t, 0, read<int8_t>(p)};
-        case DType::i16: return {t, 0, read<int16_t>(p)};
-        case DType::i32: return {t, 0, read<int32_t>(p)};
-        case DType::i64: return {t, 0, read<int64_t>(p)};
-        case DType::f16: return {t, half_to_double(read<uint16_t>(p)), 0};
-        case DType::bf16: return {t, std::bit_cast<float>(uint32_t{read<uint16_t>(p)} << 16), 0};
-        case DType::f32: return {t, read<float>(p), 0};
-        case DType::f64: return {t, read<double>(p), 0};
+    case DType::boolean: return {t, 0, read<uint8_t>(p) != 0};
+    case DType::u8: return {t, 0, read<uint8_t>(p)};
+    case DType::i8: return {t, 0, read<int8_t>(p)};
+    case DType::i16: return {t, 0, read<int16_t>(p)};
+    case DType::i32: return {t, 0, read<int32_t>(p)};
+    case DType::i64: return {t, 0, read<int64_t>(p)};
+    case DType::f16: return {t, half_to_double(read<uint16_t>(p)), 0};
+    case DType::bf16: return {t, std::bit_cast<float>(uint32_t{read<uint16_t>(p)} << 16), 0};
+    case DType::f32: return {t, read<float>(p), 0};
+    case DType::f64: return {t, read<double>(p), 0};
     }
     return {};
 }
@@ -73,23 +73,26 @@ void store_element(DType t, std::byte* p, const Scalar& value) {
     if (is_float(t)) {
         double v = round_to(t, as_double(value));
         switch (t) {
-            case DType::f16: write(p, double_to_half(v)); break;
-            case DType::bf16: write(p, static_cast<uint16_t>(std::isnan(v) ? 0x7fc0 : std::bit_cast<uint32_t>(static_cast<float>(v)) >> 16)); break;
-            case DType::f32: write(p, static_cast<float>(v)); break;
-            default: write(p, v);
+        case DType::f16: write(p, double_to_half(v)); break;
+        case DType::bf16:
+            write(p, static_cast<uint16_t>(std::isnan(v) ? 0x7fc0 : std::bit_cast<uint32_t>(static_cast<float>(v)) >> 16));
+            break;
+        case DType::f32: write(p, static_cast<float>(v)); break;
+        default: write(p, v);
         }
         return;
     }
     int64_t v = wrap_to(t, as_integer(value));
     switch (bytes(t)) {
-        case 1: write(p, static_cast<uint8_t>(v)); break;
-        case 2: write(p, static_cast<uint16_t>(v)); break;
-        case 4: write(p, static_cast<uint32_t>(v)); break;
-        default: write(p, v);
+    case 1: write(p, static_cast<uint8_t>(v)); break;
+    case 2: write(p, static_cast<uint16_t>(v)); break;
+    case 4: write(p, static_cast<uint32_t>(v)); break;
+    default: write(p, v);
     }
 }
 
-HostArray::HostArray(DType t, std::vector<int64_t> extents) : dtype_(t), extents_(std::move(extents)), strides_(contiguous_strides(extents_)) {
+HostArray::HostArray(DType t, std::vector<int64_t> extents)
+    : dtype_(t), extents_(std::move(extents)), strides_(contiguous_strides(extents_)) {
     for (int64_t extent : extents_) CODETTA_CHECK(extent >= 0, "an array extent of {}", extent);
     auto byte_count = static_cast<size_t>(std::max<int64_t>(size(), 1) * bytes(t));
     owner_ = std::shared_ptr<std::byte[]>(new std::byte[byte_count]());
@@ -116,7 +119,8 @@ std::byte* HostArray::address(std::span<const int64_t> coordinates) const {
     CODETTA_CHECK(coordinates.size() == extents_.size(), "{} coordinates for {} dimensions", coordinates.size(), extents_.size());
     int64_t offset = 0;
     for (size_t i = 0; i < coordinates.size(); ++i) {
-        CODETTA_CHECK(coordinates[i] >= 0 && coordinates[i] < extents_[i], "coordinate {} is {}, extent {}", i, coordinates[i], extents_[i]);
+        CODETTA_CHECK(coordinates[i] >= 0 && coordinates[i] < extents_[i], "coordinate {} is {}, extent {}", i, coordinates[i],
+                      extents_[i]);
         offset += coordinates[i] * strides_[i];
     }
     return data_ + offset * bytes(dtype_);
@@ -124,7 +128,9 @@ std::byte* HostArray::address(std::span<const int64_t> coordinates) const {
 
 Scalar HostArray::load(std::span<const int64_t> coordinates) const { return load_element(dtype_, address(coordinates)); }
 
-void HostArray::store(std::span<const int64_t> coordinates, const Scalar& value) const { store_element(dtype_, address(coordinates), value); }
+void HostArray::store(std::span<const int64_t> coordinates, const Scalar& value) const {
+    store_element(dtype_, address(coordinates), value);
+}
 
 HostArray HostArray::view(std::vector<int64_t> extents, std::vector<int64_t> strides, int64_t offset_elements) const {
     CODETTA_CHECK(extents.size() == strides.size(), "{} extents with {} strides", extents.size(), strides.size());

@@ -20,13 +20,17 @@ constexpr std::array<std::string_view, 11> kDouble = {"->", "<-", "//", "<=", ">
 
 size_t name_length(std::string_view s) {
     size_t n = 0;
-    while (n < s.size() && (starts_name(s[n]) || is_digit(s[n]) || (s[n] == '.' && n + 1 < s.size() && (starts_name(s[n + 1]) || is_digit(s[n + 1]))))) ++n;
+    while (n < s.size() &&
+           (starts_name(s[n]) || is_digit(s[n]) || (s[n] == '.' && n + 1 < s.size() && (starts_name(s[n + 1]) || is_digit(s[n + 1])))))
+        ++n;
     return n;
 }
 
 size_t number_length(std::string_view s, bool& real) {
     size_t n = 0;
-    auto digits = [&] { while (n < s.size() && is_digit(s[n])) ++n; };
+    auto digits = [&] {
+        while (n < s.size() && is_digit(s[n])) ++n;
+    };
     digits();
     if (n < s.size() && s[n] == '.' && !(n + 1 < s.size() && s[n + 1] == '.')) {
         real = true;
