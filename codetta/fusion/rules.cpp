@@ -1,0 +1,83 @@
+#include "codetta/fusion/rules.h"
+
+#include <algorithm>
+
+#include "codetta/fusion/group.h"
+#include "codetta/problem/address.h"
+#include "codetta/problem/contraction.h"
+
+namespace codetta::fusion {
+
+using problem::Problem;
+using problem::Read;
+using scalar::Prim;
+
+namespace {
+
+constexpr size_t kMostOperands = 24;
+constexpr size_t kMostStages = 32;
+
+bool is_transcendental(Prim p) { return p >= Prim::pow && p <= Prim::sigmoid && p != Prim::fma && p != Prim::sqrt; }
+
+sym::Expr domain(const Problem& p, const problem::Stage& s) {
+    sym::Expr elements = 1;
+    for (const auto a : s.axes) elements = elements * p.axis(a).extent;
+    for (const auto a : s.reduce) elements = elements * p.axis(a).extent;
+    return elements;
+}
+
+bool computes_dearly(const Problem& p) {
+    return std::any_of(p.stages.begin(), p.stages.end(), [](const problem::Stage& s) { return std::any_of(s.body.ops.begin(), s.body.ops.end(), [](const scalar::Op& o) { return is_transcendental(o.prim); }); });
+}
+
+// A product's operands must be plain strided arrays: no arithmetic, no guard, no gather on the way.
+base::Verdict products_read_plainly(const Problem& p) {
+    for (const problem::Contraction& c : problem::contractions(p))
+        for (const Read& r : p.stage(c.stage).reads) {
+            if (r.from != Read::From::operand) return base::Verdict::no("a product's operand would be computed inside its loop");
+            if (!r.access.guard.empty() || !problem::as_affine_address(p, r)) return base::Verdict::no("a product's operand {} would not be a strided array", p.operands[r.source].name);
+        }
+    return base::Verdict::yes();
+}
+
+} // namespace
+
+bool is_cheap(const Problem& p) {
+    if (p.stages.size() != 1 || computes_dearly(p)) return false;
+    size_t loads = 0;
+    for (const Read& r : p.stages[0].reads) {
+        loads += r.from == Read::From::operand;
+        for (const sym::Expr& e : r.access.coordinates)
+            for (const std::string& name : sym::symbols(e))
+                if (name[0] == '$') return false;
+    }
+    return loads <= 1 && p.stages[0].body.ops.size() <= 12;
+}
+
+base::Verdict may_merge(const Problem& producer, const Problem& consumer) {
+    const Shape p = shape_of(producer), c = shape_of(consumer);
+    if (producer.operands.size() + consumer.operands.size() > kMostOperands || producer.stages.size() + consumer.stages.size() > kMostStages) return base::Verdict::no("the region would be too large");
+    if (p == Shape::fixed && c != Shape::view) return base::Verdict::no("only a view of its result can join it");
+    if (p == Shape::view) return base::Verdict::yes();
+    if (c == Shape::product || c == Shape::fixed) return base::Verdict::no("its result is read many times by a {}", to_string(c));
+    if (p == Shape::product && c == Shape::rows) return base::Verdict::no("a row of the product would have to be whole");
+    return base::Verdict::yes();
+}
+
+base::Verdict accept(const Problem& producer, const Problem& consumer, const Problem& composed) {
+    if (const base::Verdict plain = products_read_plainly(composed); !plain) return plain;
+    const Shape p = shape_of(producer), c = shape_of(consumer), whole = shape_of(composed);
+    if (c == Shape::fixed || p == Shape::fixed)
+        return composed.stages.size() <= std::max(producer.stages.size(), consumer.stages.size()) ? base::Verdict::yes() : base::Verdict::no("the view is not a plain place of the result");
+    if (whole == Shape::fixed) return base::Verdict::no("its elements are read elsewhere than they are made");
+    if (p == Shape::product && whole != Shape::product) return base::Verdict::no("the product would not stay one");
+    if (p == Shape::map && computes_dearly(producer)) {
+        const sym::Expr once = domain(producer, producer.stages.back());
+        for (const problem::Stage& s : composed.stages)
+            if (std::any_of(s.body.ops.begin(), s.body.ops.end(), [](const scalar::Op& o) { return is_transcendental(o.prim); }) && !composed.facts.proves(sym::le(domain(composed, s), once)))
+                return base::Verdict::no("it would be computed again for many elements");
+    }
+    return base::Verdict::yes();
+}
+
+} // namespace codetta::fusion
