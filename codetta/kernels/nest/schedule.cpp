@@ -1,0 +1,188 @@
+#include "codetta/kernels/nest/schedule.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "codetta/problem/rows.h"
+
+namespace codetta::kernels::nest {
+
+using problem::AxisId;
+using problem::Problem;
+using problem::Read;
+using problem::Stage;
+
+namespace {
+
+bool contains(const std::vector<AxisId>& axes, AxisId a) { return std::find(axes.begin(), axes.end(), a) != axes.end(); }
+
+// Whether the integer that `$i` stands for changes along the axis.
+bool index_depends(const Problem& p, const Stage& s, const std::string& name, AxisId a) {
+    const Read& r = s.reads[static_cast<size_t>(std::stoul(name.substr(1)))];
+    const std::string& axis = p.axis(a).name;
+    if (r.from == Read::From::index) return sym::depends_on(r.expression, axis);
+    for (const sym::Expr& e : r.access.coordinates)
+        for (const std::string& inner : sym::symbols(e))
+            if (inner == axis || (inner[0] == '$' && index_depends(p, s, inner, a))) return true;
+    return false;
+}
+
+bool access_is_indexed_along(const Problem& p, const Stage& s, const problem::Access& access, AxisId a) {
+    for (const sym::Expr& e : access.coordinates)
+        for (const std::string& name : sym::symbols(e))
+            if (name[0] == '$' && index_depends(p, s, name, a)) return true;
+    return false;
+}
+
+// Writes to places that come from data happen in index order: those axes can't be shared out.
+bool is_sequential(const Problem& p, AxisId a) {
+    for (const Stage& s : p.stages)
+        for (const problem::Write& w : s.writes) {
+            if (access_is_indexed_along(p, s, w.access, a)) return true;
+            if (w.accumulate && std::none_of(w.access.coordinates.begin(), w.access.coordinates.end(), [&](const sym::Expr& e) { return sym::depends_on(e, p.axis(a).name); })) return true;
+        }
+    return false;
+}
+
+// How a memory access lies along an axis: 0 the same element, 1 neighbours, 2 strided, nullopt not affine.
+std::optional<int> lie(const Problem& p, const problem::Access& access, const problem::Operand& o, AxisId a) {
+    const auto along = address_along(p, access, o.strides, a);
+    if (!along) return std::nullopt;
+    for (const sym::Condition& c : access.guard)
+        for (const sym::Expr* side : {&c.lhs, &c.rhs})
+            if (sym::depends_on(*side, p.axis(a).name)) {
+                const auto affine = sym::as_affine(c.lhs - c.rhs, p.axis(a).name);
+                if (!affine || !(affine->coefficient.is(1) || affine->coefficient.is(-1)) || c.relation == sym::Relation::eq || c.relation == sym::Relation::ne) return std::nullopt;
+            }
+    return along->coefficient.is(0) ? 0 : along->coefficient.is(1) ? 1 : 2;
+}
+
+// Worth of an axis as the one across the lanes; nullopt: some access forbids it.
+std::optional<double> lane_worth(const Problem& p, AxisId a) {
+    double worth = 0;
+    const auto weigh = [&](const Stage& s, const problem::Access& access, const problem::Operand& o, double weight) {
+        if (access_is_indexed_along(p, s, access, a)) return false;
+        const auto l = lie(p, access, o, a);
+        if (!l) return false;
+        worth += weight * (*l == 1 ? 4 : *l == 0 ? 1 : -3);
+        return true;
+    };
+    for (const Stage& s : p.stages) {
+        if (s.scan == a) return std::nullopt;
+        if (!contains(s.axes, a) && !contains(s.reduce, a)) continue;
+        for (const Read& r : s.reads) {
+            if (r.from == Read::From::operand && !weigh(s, r.access, p.operands[r.source], 1)) return std::nullopt;
+            if (r.from == Read::From::index && !sym::as_affine(r.expression, p.axis(a).name) && sym::depends_on(r.expression, p.axis(a).name)) return std::nullopt;
+            if (r.from == Read::From::stage)
+                for (size_t i = 0; i < r.access.coordinates.size(); ++i)
+                    if (sym::depends_on(r.access.coordinates[i], p.axis(a).name) && r.access.coordinates[i] != sym::Expr::symbol(p.axis(p.stages[r.source].axes[i]).name)) return std::nullopt;
+        }
+        for (const problem::Write& w : s.writes) {
+            if (w.accumulate) return std::nullopt;
+            if (!weigh(s, w.access, p.operand(w.operand), 2)) return std::nullopt;
+        }
+    }
+    return worth;
+}
+
+int64_t widest_bytes(const Problem& p) {
+    int64_t widest = 1;
+    for (const Stage& s : p.stages)
+        for (const scalar::Op& o : s.body.ops) widest = std::max(widest, scalar::bytes(o.dtype));
+    return widest;
+}
+
+void choose_lanes(const Problem& p, const std::vector<AxisId>& rows, int vector_bits, Schedule& s) {
+    double best = 0;
+    for (uint32_t i = 0; i < p.axes.size(); ++i) {
+        const AxisId a{i};
+        const bool used = std::any_of(p.stages.begin(), p.stages.end(), [&](const Stage& st) { return contains(st.axes, a) || contains(st.reduce, a); });
+        if (!used || p.axis(a).extent.is(1) || is_sequential(p, a)) continue;
+        const auto worth = lane_worth(p, a);
+        if (!worth || *worth < best || *worth <= 0) continue;  // a later, inner axis wins a tie
+        best = *worth;
+        s.lane_axis = a;
+    }
+    if (!s.lane_axis) return;
+    s.lanes_are_rows = contains(rows, *s.lane_axis);
+    // Four vectors of the widest type at a time (bytes: of 4-byte lanes), fewer when the axis is short.
+    s.lanes = 4 * vector_bits / 8 / std::max<int64_t>(4, widest_bytes(p));
+    if (const auto extent = p.axis(*s.lane_axis).extent.constant(); extent && *extent < s.lanes) s.lanes = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(*extent, 1))));
+    s.chunk = s.lanes * 16;
+}
+
+std::vector<AxisId> inner_axes(const Stage& st, const Schedule& s) {
+    std::vector<AxisId> inner;
+    for (const auto* axes : {&st.axes, &st.reduce})
+        for (const AxisId a : *axes)
+            if (!contains(s.tasks, a) && !(s.lanes_are_rows && a == *s.lane_axis)) inner.push_back(a);
+    if (s.lane_axis && !s.lanes_are_rows)
+        if (const auto at = std::find(inner.begin(), inner.end(), *s.lane_axis); at != inner.end()) std::rotate(at, at + 1, inner.end());
+    return inner;
+}
+
+bool same_set(std::vector<AxisId> a, std::vector<AxisId> b) {
+    const auto less = [](AxisId x, AxisId y) { return x.value < y.value; };
+    std::sort(a.begin(), a.end(), less);
+    std::sort(b.begin(), b.end(), less);
+    return a == b;
+}
+
+// A stage joins the loop when everything it reads of it is ready in the same iteration.
+bool can_join(const Problem& p, const Loop& loop, const Stage& st, const std::vector<AxisId>& inner) {
+    if (!same_set(loop.axes, inner) || st.scan) return false;
+    for (const problem::StageId id : loop.stages) {
+        const Stage& other = p.stage(id);
+        if (other.scan) return false;
+        for (const problem::Write& w : other.writes)  // a later stage may read or overwrite that memory
+            for (const problem::Write& mine : st.writes)
+                if (mine.operand == w.operand) return false;
+        for (const Read& r : st.reads) {
+            if (r.from == Read::From::operand)
+                for (const problem::Write& w : other.writes)
+                    if (w.operand.value == r.source || p.operand(w.operand).aliases == problem::OperandId{r.source}) return false;
+            if (r.from != Read::From::stage || r.source != id.value) continue;
+            if (other.combiner) return false;
+            for (size_t i = 0; i < r.access.coordinates.size(); ++i)
+                if (r.access.coordinates[i] != sym::Expr::symbol(p.axis(other.axes[i]).name)) return false;
+        }
+    }
+    return true;
+}
+
+} // namespace
+
+sym::Expr address(const problem::Access& access, const std::vector<sym::Expr>& strides) {
+    sym::Expr e = 0;
+    for (size_t i = 0; i < access.coordinates.size(); ++i) e = e + access.coordinates[i] * strides[i];
+    return e;
+}
+
+std::optional<sym::Affine> address_along(const Problem& p, const problem::Access& access, const std::vector<sym::Expr>& strides, AxisId axis) {
+    return sym::as_affine(address(access, strides), p.axis(axis).name);
+}
+
+Schedule schedule(const Problem& p, int vector_bits) {
+    Schedule s;
+    std::vector<AxisId> rows;
+    if (const auto view = problem::as_rows(p))
+        for (const AxisId a : view->rows)
+            if (!is_sequential(p, a)) rows.push_back(a);
+    choose_lanes(p, rows, vector_bits, s);
+    for (const AxisId a : rows)
+        if (!(s.lanes_are_rows && a == *s.lane_axis)) s.tasks.push_back(a);
+    s.stored.assign(p.stages.size(), false);
+    for (uint32_t i = 0; i < p.stages.size(); ++i) {
+        const Stage& st = p.stages[i];
+        const std::vector<AxisId> inner = inner_axes(st, s);
+        if (s.loops.empty() || !can_join(p, s.loops.back(), st, inner)) s.loops.push_back({inner, {}});
+        s.loops.back().stages.push_back(problem::StageId{i});
+    }
+    for (const Loop& loop : s.loops)
+        for (const problem::StageId id : loop.stages)
+            for (const Read& r : p.stage(id).reads)
+                if (r.from == Read::From::stage && std::find(loop.stages.begin(), loop.stages.end(), problem::StageId{r.source}) == loop.stages.end()) s.stored[r.source] = true;
+    return s;
+}
+
+} // namespace codetta::kernels::nest

@@ -1,0 +1,35 @@
+// How a Problem runs as a loop nest: which axes are tasks, which axis lies across the lanes, which stages share a loop.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codetta/problem/problem.h"
+
+namespace codetta::kernels::nest {
+
+// Stages that run in one loop over the same inner axes.
+struct Loop {
+    std::vector<problem::AxisId> axes;      // inner axes, outermost first; the lane axis, if among them, is last
+    std::vector<problem::StageId> stages;
+};
+
+struct Schedule {
+    std::vector<problem::AxisId> tasks;         // one task = one tuple of these (and one chunk of the lane axis when it is a row axis)
+    std::optional<problem::AxisId> lane_axis;   // nullopt: scalar code
+    bool lanes_are_rows = false;                // the lane axis enumerates rows: reductions run lane by lane
+    int64_t lanes = 1;                          // elements of the lane axis handled by one statement
+    int64_t chunk = 1;                          // lanes_are_rows: elements of the lane axis in one task, a multiple of lanes
+    std::vector<Loop> loops;
+    std::vector<bool> stored;                   // per stage: its value is kept for later loops (scratch when it has inner axes)
+};
+
+// @pre no read of a stage at another place than its own index, unless that axis is an inner axis of the reader
+Schedule schedule(const problem::Problem& p, int vector_bits);
+
+// Every axis expression of an access as a function of one axis: address == coefficient * axis + rest (in elements); nullopt when it is not affine in it.
+std::optional<sym::Affine> address_along(const problem::Problem& p, const problem::Access& access, const std::vector<sym::Expr>& strides, problem::AxisId axis);
+sym::Expr address(const problem::Access& access, const std::vector<sym::Expr>& strides);
+
+} // namespace codetta::kernels::nest
