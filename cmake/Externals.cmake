@@ -2,14 +2,17 @@
 
 find_package(Threads REQUIRED)
 
-# Debian ships fmt and spdlog as shared libraries only; a wheel may not need them, so both are used header-only.
-find_package(fmt REQUIRED)
+# fmt: headers from Debian, its compiled half from cmake/fmt.cpp (see there).
+find_package(fmt 9 REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)
+add_library(codetta_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt.cpp)
+get_target_property(fmt_include_folder fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
+target_include_directories(codetta_fmt SYSTEM PUBLIC $<BUILD_INTERFACE:${fmt_include_folder}>)
 
+# spdlog (header-only) and xxhash lie in /usr/include; define XXH_INLINE_ALL where xxhash is included.
 add_library(codetta_externals INTERFACE)
-target_link_libraries(codetta_externals INTERFACE fmt::fmt-header-only nlohmann_json::nlohmann_json Threads::Threads ${CMAKE_DL_LIBS})
-# spdlog lies in /usr/include: header-only use needs this definition alone. xxhash: define XXH_INLINE_ALL where it is included.
+target_link_libraries(codetta_externals INTERFACE codetta_fmt nlohmann_json::nlohmann_json Threads::Threads ${CMAKE_DL_LIBS})
 target_compile_definitions(codetta_externals INTERFACE SPDLOG_FMT_EXTERNAL)
 
 # LLVM 22, static. Only the room codegen sees its headers and links it.
