@@ -28,6 +28,7 @@ public:
     void* find(std::string_view symbol) const;
 
 private:
+    LoadedCode() = default;
     struct Function {
         std::string name;
         std::byte* address;

@@ -29,7 +29,7 @@ public:
 
     ThreadPool& pool() { return pool_; }
     ArenaPool& arenas() { return arenas_; }
-    int threads() const;
+    int threads() const { return threads_.load(std::memory_order_relaxed); }
     void set_threads(int threads); ///< for later calls; 0 = usable_cores()
     bool perf_map() const { return perf_map_; }
 
@@ -37,13 +37,16 @@ public:
     std::shared_ptr<Memory> find_prepared(const std::string& key);
     /// Remembers `memory` weakly. When somebody else was quicker, returns theirs.
     std::shared_ptr<Memory> share_prepared(const std::string& key, std::shared_ptr<Memory> memory);
-    void forget_prepared();
+    /// Grows when the user says that weights were changed in place; prepared memory of an older generation is out of date.
+    uint64_t prepared_generation() const { return prepared_generation_.load(std::memory_order_acquire); }
+    void refresh_prepared() { prepared_generation_.fetch_add(1, std::memory_order_acq_rel); }
 
 private:
     ThreadPool pool_;
     ArenaPool arenas_;
     std::atomic<int> threads_;
     bool perf_map_;
+    std::atomic<uint64_t> prepared_generation_ = 0;
     ForkSafeMutex mutex_;
     std::map<std::string, std::weak_ptr<Memory>> prepared_;
 };

@@ -20,9 +20,10 @@
 //       otherwise
 //         launch gemm_b(x, w16, b, y; s0) tasks 96*((s0 + 255) // 256) grain 1
 //   outputs
-//     y: bf16[s0, 3072] strides [3072, 1] offset 0 of y
-//     x
+//     view of y: bf16[s0, 3072] strides [3072, 1] offset 0
+//     input x
 //     size 2*s0
+//     nothing
 //   end
 //
 // All names are unique. Strides and view offsets count elements, everything named bytes counts bytes. An expression speaks of size symbols

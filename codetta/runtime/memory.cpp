@@ -1,0 +1,77 @@
+#include "codetta/runtime/memory.h"
+
+#include "codetta/base/error.h"
+
+#include <cstdint>
+#include <cstdlib>
+#include <utility>
+
+namespace codetta::runtime {
+
+namespace {
+
+constexpr size_t page_bytes = 4096;
+constexpr size_t page_aligned_from_bytes = 64 << 10; // large blocks start on a page: no two share one, and copies run faster
+
+} // namespace
+
+Memory::Memory(size_t bytes, const char* purpose) : bytes_(bytes) {
+    if (bytes == 0) return;
+    const size_t alignment = bytes >= page_aligned_from_bytes ? page_bytes : memory_alignment_bytes;
+    if (bytes <= static_cast<size_t>(PTRDIFF_MAX) - alignment)
+        data_ = static_cast<std::byte*>(std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment));
+    if (data_ == nullptr)
+        throw base::UserError(fmt::format("no memory: cannot get {} bytes for {}", bytes, purpose), {},
+                              "use smaller inputs or a machine with more memory");
+}
+
+Memory::Memory(Memory&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+Memory& Memory::operator=(Memory&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+}
+
+Memory::~Memory() { std::free(data_); }
+
+ArenaPool::ArenaPool() { kept_.reserve(most_kept); }
+
+Memory ArenaPool::take(size_t bytes) {
+    {
+        std::lock_guard lock(mutex_);
+        size_t best = kept_.size();
+        for (size_t i = 0; i < kept_.size(); i++)
+            if (kept_[i].bytes() >= bytes && (best == kept_.size() || kept_[i].bytes() < kept_[best].bytes())) best = i;
+        if (best != kept_.size()) {
+            Memory memory = std::move(kept_[best]);
+            std::swap(kept_[best], kept_.back());
+            kept_.pop_back();
+            return memory;
+        }
+    }
+    return Memory(bytes, "the temporaries of a call");
+}
+
+void ArenaPool::give_back(Memory&& memory) {
+    Memory dropped; // freed outside the lock
+    std::lock_guard lock(mutex_);
+    if (kept_.size() < most_kept) {
+        kept_.push_back(std::move(memory));
+        return;
+    }
+    size_t smallest = 0;
+    for (size_t i = 1; i < kept_.size(); i++)
+        if (kept_[i].bytes() < kept_[smallest].bytes()) smallest = i;
+    if (kept_[smallest].bytes() < memory.bytes()) {
+        dropped = std::move(kept_[smallest]);
+        kept_[smallest] = std::move(memory);
+    }
+}
+
+size_t ArenaPool::kept() const {
+    std::lock_guard lock(mutex_);
+    return kept_.size();
+}
+
+} // namespace codetta::runtime
