@@ -31,13 +31,13 @@ public:
     static Expr symbol(std::string name);                  // name: [A-Za-z_$][A-Za-z0-9_.$]*
 
     Kind kind() const;
-    std::optional<int64_t> constant() const {
-        return node_ ? std::nullopt : std::optional<int64_t>(value_);
-    } // the value when it is a literal
+    // The value when it is a literal.
+    std::optional<int64_t> constant() const { return node_ ? std::nullopt : std::optional<int64_t>(value_); }
     bool is(int64_t value) const { return !node_ && value_ == value; }
     const std::string& name() const; // symbols only
-    std::span<const Expr>
-    operands() const; // of add, mul (n-ary; a literal factor or term comes last), floor_div, mod, min, max (binary; min/max n-ary)
+    // Of add and mul (n-ary; a literal term or factor comes last), floor_div and mod (two), min and max (n-ary); none of literals and
+    // symbols.
+    std::span<const Expr> operands() const;
 
     friend bool operator==(const Expr& a, const Expr& b);
     friend bool operator<(const Expr& a, const Expr& b); // a total order for containers, not of values

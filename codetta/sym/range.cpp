@@ -24,14 +24,7 @@ public:
         case Kind::constant: break;
         case Kind::symbol: return find_symbol(e, depth);
         case Kind::add: result = find_sum(e, depth); break;
-        case Kind::mul:
-            result = find(operands[0], depth);
-            for (size_t i = 1; i < operands.size(); ++i) {
-                bool square = operands[i] == operands[i - 1];
-                result = result * find(operands[i], depth);
-                if (square && operands.size() == 2) result.lo = std::max<int64_t>(result.lo, 0);
-            }
-            break;
+        case Kind::mul: result = find_product(view_term(e), depth); break;
         case Kind::floor_div: result = floor_div(find(operands[0], depth), find(operands[1], depth)); break;
         case Kind::mod: result = find_mod(e, depth); break;
         case Kind::min:
@@ -68,6 +61,20 @@ private:
             if (hi < kUnbounded) result.hi = std::min(result.hi, hi - 1);
         }
         return above_index(e, result);
+    }
+
+    Range find_product(const TermView& term, int depth) const {
+        Range result{saturate(term.coefficient), saturate(term.coefficient)};
+        for (size_t i = 0; i < term.factors.size(); ++i) {
+            Range factor = find(term.factors[i], depth);
+            if (i + 1 < term.factors.size() && term.factors[i] == term.factors[i + 1]) {
+                factor = factor * factor;
+                factor.lo = std::max<int64_t>(factor.lo, 0);
+                ++i;
+            }
+            result = result * factor;
+        }
+        return result;
     }
 
     Range find_mod(const Expr& e, int depth) const {
@@ -199,18 +206,27 @@ private:
     }
 
     bool has_symbolic_bound(const Expr& e) const {
-        for (const Expr& term : terms_of(e))
-            for (const Expr& factor : view_term(term).factors)
-                if (bounded_atom(factor)) return true;
+        for (const Expr& term : terms_of(e)) {
+            TermView t = view_term(term);
+            if (t.factors.size() > 1) return true;
+            if (t.factors.size() == 1 && bounded_atom(t.factors[0])) return true;
+        }
         return false;
     }
 
-    // The next atom to replace: one that no other atom's bound speaks of.
+    // The next atom to replace: one that no other atom's bound speaks of; last, a symbol with a known range out of a product.
     std::optional<Expr> next_atom(const Expr& e, const std::set<Expr>& done) const {
-        std::set<Expr> atoms;
-        for (const Expr& term : terms_of(e))
-            for (const Expr& factor : view_term(term).factors)
-                if (bounded_atom(factor) && !done.contains(factor)) atoms.insert(factor);
+        std::set<Expr> atoms, in_products;
+        for (const Expr& term : terms_of(e)) {
+            TermView t = view_term(term);
+            for (const Expr& factor : t.factors) {
+                if (done.contains(factor)) continue;
+                if (bounded_atom(factor))
+                    atoms.insert(factor);
+                else if (t.factors.size() > 1 && factor.kind() == Kind::symbol)
+                    in_products.insert(factor);
+            }
+        }
         for (const Expr& atom : atoms) {
             if (atom.kind() != Kind::symbol) return atom;
             bool free = true;
@@ -218,7 +234,8 @@ private:
                 if (other.kind() == Kind::symbol && depends_on(facts_.bounds().find(other.name())->second, atom.name())) free = false;
             if (free) return atom;
         }
-        return atoms.empty() ? std::nullopt : std::optional(*atoms.begin());
+        if (!atoms.empty()) return *atoms.begin();
+        return in_products.empty() ? std::nullopt : std::optional(*in_products.begin());
     }
 
     // An expression that is >= e (upper) or <= e under the facts, with bounded atoms replaced by their bounds where the sign of their
@@ -246,10 +263,11 @@ private:
 
     std::optional<Expr> extreme(const Expr& atom, bool upper, int depth) const {
         if (atom.kind() == Kind::symbol) {
-            if (upper) return facts_.bounds().find(atom.name())->second - 1;
-            auto found = facts_.ranges().find(atom.name());
-            if (found == facts_.ranges().end() || found->second.lo <= -kUnbounded) return std::nullopt;
-            return Expr(found->second.lo);
+            auto less = facts_.bounds().find(atom.name());
+            if (upper && less != facts_.bounds().end()) return less->second - 1;
+            Range known = find_symbol(atom, 0);
+            int64_t end = upper ? known.hi : known.lo;
+            return end >= kUnbounded || end <= -kUnbounded ? std::nullopt : std::optional<Expr>(end);
         }
         const Expr& divisor = atom.operands()[1];
         if (termwise(divisor, depth).lo < 1) return std::nullopt;
