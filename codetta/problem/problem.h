@@ -1,12 +1,16 @@
 // The waist of the compiler: what one region computes, as a loop nest with stages. It knows no graph and no machine.
 //
-//   problem linear_gelu(m: 1.., n = 3072, k = 768)
-//     x: bf16[m, k] in   w: bf16[n, k] in frozen   b: bf16[n] in   out: bf16[m, n] out
+//   problem linear_gelu(m = s0, n = 3072, k = 768) where s0 >= 1
+//     x: bf16[m, k] in
+//     w: bf16[n, k] in frozen
+//     b: bf16[n] in
+//     out: bf16[m, n] out
 //     acc: f32[m, n] = sum(k) f32(x[m, k]) * f32(w[n, k])
-//     y: bf16[m, n] = bf16(gelu(acc[m, n] + f32(b[n]))) -> out[m, n]
+//     y: bf16[m, n] = bf16(acc[m, n] * normal_cdf(acc[m, n])) -> out[m, n]
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -41,10 +45,10 @@ struct Operand {
   friend bool operator==(const Operand&, const Operand&) = default;
 };
 
-// A coordinate that comes from data must lie in [lo, hi) or the kernel reports an index error (torch: IndexError) and reads nothing.
+// A value that comes from data must lie in [lo, hi) or the kernel reports an index error (torch: IndexError) and touches nothing. `t[i]` with torch's negative
+// indices is coordinate `$0 % n` with the check `-n <= $0 < n`.
 struct Check {
-  uint32_t coordinate = 0;  // of Access::coordinates
-  sym::Expr lo, hi;
+  sym::Expr index, lo, hi;  // over what coordinates speak of
   friend bool operator==(const Check&, const Check&) = default;
 };
 
@@ -54,16 +58,18 @@ struct Access {
   std::vector<sym::Expr> coordinates;
   std::vector<sym::Condition> guard;
   double fill = 0;
-  std::vector<Check> checks;
-  friend bool operator==(const Access&, const Access&) = default;
+  std::vector<Check> checks;      // looked at inside the guard only
+  friend bool operator==(const Access& a, const Access& b) {
+    return a.coordinates == b.coordinates && a.guard == b.guard && scalar::same_bits(a.fill, b.fill) && a.checks == b.checks;
+  }
 };
 
 struct Read {
   enum class From : uint8_t { operand, stage, index };  // index: the value of `expression` itself as i64 (iota, masks, extents)
   From from = From::operand;
-  uint32_t source = 0;       // operand or (earlier) stage
-  Access access;             // a stage is read at coordinates of its own axes, in its order
-  sym::Expr expression;      // index only
+  uint32_t source = 0;       // operand or (earlier) stage; 0 for index
+  Access access;             // a stage is read at coordinates of its own axes, in its order; empty for index
+  sym::Expr expression;      // index only; over what coordinates speak of
   friend bool operator==(const Read&, const Read&) = default;
 };
 
@@ -105,12 +111,36 @@ struct Problem {
   friend bool operator==(const Problem&, const Problem&) = default;
 };
 
+// The text, one statement a line. In a stage's expression (scalar/expression.h) an atom is a read:
+//   x[h*2 + r - 1, c] if 0 <= h*2 + r - 1 < 56 else 0.0      a guard with its fill; without `else`: 0
+//   t[checked(i[m], -5, 5) % 5, n]                            a coordinate that is read, with its check
+//   x[c] where 0 <= c + 1 < 7                                 a check on anything else (before `if`)
+//   index(m*4 + k)                                            the value of an expression
+// `sum(k) ...` reduces, `scan(n) sum ...` scans; `-> out[m, n], += g[checked(p[j], 0, 9), n] if m < 4` are writes (+= accumulates). A body that is no plain expression is a
+// list: `let x[m]; t[$0, m] do %2 = mul %0, %1; return %2`. An operand's extents are named by the axes that run over them; strides are written unless contiguous.
 // @post parse_problem(to_string(p)) == p
 std::string to_string(const Problem& p);
-Problem parse_problem(std::string_view text);  // UserError "line L, column C: ..."
-// Every id in range, SSA order, dtypes of reads and body agree, coordinates have the right count and known symbols, each `out` is written. InternalError naming stage and operand.
+Problem parse_problem(std::string_view text);  // UserError "line L, column C: ..."; the result is verified
+// Every id in range, SSA order, names unique, dtypes of reads and body agree, coordinates have the right count and known symbols, combiners are those of their name, each `out` is written.
+// InternalError naming stage and operand.
 void verify(const Problem& p);
-// A key equal for problems that differ only in names of axes, operands, stages and the problem (sizes keep facts).
+// A key equal for problems that differ only in names of axes, operands, stages and the problem (size symbols keep their names and facts).
 std::string canonical_key(const Problem& p);
+
+// Row-major strides of a shape: the products of the later extents.
+std::vector<sym::Expr> contiguous_strides(const std::vector<sym::Expr>& shape);
+// The symbol of reads[i]: `$i`; and its number, when a symbol is one.
+sym::Expr read_symbol(size_t i);
+std::optional<size_t> read_index(std::string_view symbol);
+scalar::DType read_dtype(const Problem& p, const Read& r);  // of the operand or stage; i64 for index
+sym::Expr axis_symbol(const Problem& p, AxisId a);
+// The facts of the problem and of the indices of all its axes (0 <= axis < extent).
+sym::Facts index_facts(const Problem& p);
+// Whether the access speaks of data (`$i`).
+bool depends_on_data(const Access& a);
+void collect_symbols(const Access& a, std::set<std::string>& out);
+void collect_symbols(const Read& r, std::set<std::string>& out);
+Access substitute(const Access& a, const sym::Substitution& by);
+Read substitute(const Read& r, const sym::Substitution& by);
 
 }  // namespace codetta::problem
