@@ -25,6 +25,12 @@ def as_written(command) -> str:
     return " ".join(str(part) for part in command)
 
 
+def telling_lines(lines: list[str]) -> list[str]:
+    """The first errors of a compiler or linker run, since the last lines of a parallel build seldom name the cause."""
+    errors = [line for line in lines if re.search(r"\berror:|CMake Error|undefined (symbol|reference)|ERROR:|No matching distribution", line)]
+    return errors[:20]
+
+
 class Console:
     """Steps go to stdout; with --json they go to stderr and stdout gets one JSON object at the end."""
 
@@ -84,7 +90,8 @@ class Console:
         if self.color:
             print("\r\x1b[K", end="", file=self.out, flush=True)
         if code != 0 and not allow_failure:
-            self.say("\n".join("    | " + line for line in tail))
+            for line in telling_lines(log.read_text(errors="replace").splitlines()) or tail:
+                self.say("    | " + line[:240])
             raise Failed(f"'{as_written(command)[:200]}' ended with {code}; the whole output is in {log}")
         return code
 
