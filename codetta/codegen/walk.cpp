@@ -2,6 +2,8 @@
 #include "codetta/base/error.h"
 #include "codetta/codegen/statements.h"
 
+#include <algorithm>
+
 namespace codetta::codegen {
 
 using namespace tile;
