@@ -3,6 +3,7 @@
 #include "codetta/base/error.h"
 #include "codetta/base/nearest_name.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
