@@ -2,6 +2,7 @@
 
 #include "codetta/base/error.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
