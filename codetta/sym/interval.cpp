@@ -2,6 +2,8 @@
 
 #include "codetta/sym/node.h"
 
+#include <algorithm>
+
 namespace codetta::sym {
 
 Range meet(Range a, Range b) { return {std::max(a.lo, b.lo), std::min(a.hi, b.hi)}; }
