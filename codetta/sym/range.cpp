@@ -1,5 +1,6 @@
 // Facts::range: interval arithmetic, and three ways to see that the terms of a sum move together: n - d * (n // d) is n % d, a min or max
 // is one of its operands, and a symbol below a symbolic bound may be replaced by that bound.
+#include <algorithm>
 #include <numeric>
 #include <set>
 
