@@ -1,4 +1,5 @@
 // Reads what print.cpp writes. Blocks are told by indentation: the statements of a block begin in the column of its first one.
+#include <algorithm>
 #include <map>
 
 #include "codetta/base/error.h"
