@@ -2,6 +2,8 @@
 
 #include "codetta/base/error.h"
 
+#include <algorithm>
+
 namespace codetta::tile {
 
 using layout::IntTuple;
