@@ -37,13 +37,6 @@ bool same_axes(std::vector<AxisId> a, std::vector<AxisId> b) {
     return a == b;
 }
 
-bool depends_on_data(const problem::Access& access) {
-    return std::any_of(access.coordinates.begin(), access.coordinates.end(), [](const sym::Expr& e) {
-        const auto names = sym::symbols(e);
-        return std::any_of(names.begin(), names.end(), [](const std::string& n) { return n[0] == '$'; });
-    });
-}
-
 // In-place: out takes over the memory of `target`; what would only copy the old contents to themselves goes.
 void write_in_place(Problem& p, uint32_t target, uint32_t out) {
     p.operands[out].aliases = problem::OperandId{target};
@@ -98,7 +91,7 @@ Shape shape_of(const Problem& p) {
     bool reduces = false, one_domain = true;
     for (const Stage& s : p.stages) {
         for (const problem::Write& w : s.writes)
-            if (w.accumulate || depends_on_data(w.access)) return Shape::fixed;
+            if (w.accumulate || problem::depends_on_data(w.access)) return Shape::fixed;
         reduces = reduces || s.combiner;
         one_domain = one_domain && same_axes(s.axes, p.stages[0].axes);
     }

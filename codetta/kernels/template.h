@@ -2,7 +2,7 @@
 #pragma once
 
 #include <functional>
-#include <span>
+#include <string>
 #include <string>
 
 #include "codetta/base/target.h"
@@ -26,6 +26,6 @@ struct Template {
 };
 
 // kernels/list.cpp: every template, most special first; `reference` is last and matches any Problem.
-std::span<const Template> list();
+std::vector<Template> list();
 
 }  // namespace codetta::kernels

@@ -18,7 +18,7 @@ Offers offers(const Request& request) {
             continue;
         }
         result.names.push_back(t.name);
-        result.candidates.push_back([&t, context, problem = request.problem] {
+        result.candidates.push_back([t, context, problem = request.problem] {
             kernels::Candidate built = t.build(*problem, context);
             return Candidate{"generated", t.name, std::move(built.variants), built.estimate_us};
         });

@@ -4,8 +4,10 @@
 #include <map>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "codetta/base/error.h"
+#include "codetta/providers/provider.h"
 
 namespace codetta::tune {
 

@@ -111,14 +111,17 @@ void choose_lanes(const Problem& p, const std::vector<AxisId>& rows, int vector_
     s.chunk = s.lanes * 16;
 }
 
-std::vector<AxisId> inner_axes(const Stage& st, const Schedule& s) {
-    std::vector<AxisId> inner;
-    for (const auto* axes : {&st.axes, &st.reduce})
-        for (const AxisId a : *axes)
-            if (!contains(s.tasks, a) && !(s.lanes_are_rows && a == *s.lane_axis)) inner.push_back(a);
-    if (s.lane_axis && !s.lanes_are_rows)
-        if (const auto at = std::find(inner.begin(), inner.end(), *s.lane_axis); at != inner.end()) std::rotate(at, at + 1, inner.end());
-    return inner;
+Loop loop_of(const Stage& st, const Schedule& s) {
+    Loop loop;
+    for (const AxisId a : st.axes)
+        if (!contains(s.tasks, a) && !(s.lanes_are_rows && a == *s.lane_axis)) (st.scan == a ? loop.inner : loop.outer).push_back(a);
+    loop.inner.insert(loop.inner.end(), st.reduce.begin(), st.reduce.end());
+    return loop;
+}
+
+void lane_axis_last(std::vector<AxisId>& axes, const Schedule& s) {
+    if (!s.lane_axis) return;
+    if (const auto at = std::find(axes.begin(), axes.end(), *s.lane_axis); at != axes.end()) std::rotate(at, at + 1, axes.end());
 }
 
 bool same_set(std::vector<AxisId> a, std::vector<AxisId> b) {
@@ -128,9 +131,16 @@ bool same_set(std::vector<AxisId> a, std::vector<AxisId> b) {
     return a == b;
 }
 
+std::vector<AxisId> all_axes(const Loop& loop) {
+    std::vector<AxisId> all = loop.outer;
+    all.insert(all.end(), loop.inner.begin(), loop.inner.end());
+    return all;
+}
+
 // A stage joins the loop when everything it reads of it is ready in the same iteration.
-bool can_join(const Problem& p, const Loop& loop, const Stage& st, const std::vector<AxisId>& inner) {
-    if (!same_set(loop.axes, inner) || st.scan) return false;
+bool can_join(const Problem& p, const Loop& loop, const Stage& st, const Loop& own) {
+    if (st.scan || !same_set(all_axes(loop), all_axes(own))) return false;
+    if (!own.inner.empty() && !loop.inner.empty() && !same_set(loop.inner, own.inner)) return false;
     for (const problem::StageId id : loop.stages) {
         const Stage& other = p.stage(id);
         if (other.scan) return false;
@@ -168,15 +178,20 @@ Schedule schedule(const Problem& p, int vector_bits) {
     if (const auto view = problem::as_rows(p))
         for (const AxisId a : view->rows)
             if (!is_sequential(p, a)) rows.push_back(a);
-    choose_lanes(p, rows, vector_bits, s);
+    if (vector_bits > 0) choose_lanes(p, rows, vector_bits, s);
     for (const AxisId a : rows)
         if (!(s.lanes_are_rows && a == *s.lane_axis)) s.tasks.push_back(a);
     s.stored.assign(p.stages.size(), false);
     for (uint32_t i = 0; i < p.stages.size(); ++i) {
         const Stage& st = p.stages[i];
-        const std::vector<AxisId> inner = inner_axes(st, s);
-        if (s.loops.empty() || !can_join(p, s.loops.back(), st, inner)) s.loops.push_back({inner, {}});
+        Loop own = loop_of(st, s);
+        if (s.loops.empty() || !can_join(p, s.loops.back(), st, own)) s.loops.push_back(std::move(own));
+        else if (!own.inner.empty()) s.loops.back().outer = own.outer, s.loops.back().inner = own.inner;
         s.loops.back().stages.push_back(problem::StageId{i});
+    }
+    for (Loop& loop : s.loops) {
+        lane_axis_last(loop.outer, s);
+        lane_axis_last(loop.inner, s);
     }
     for (const Loop& loop : s.loops)
         for (const problem::StageId id : loop.stages)

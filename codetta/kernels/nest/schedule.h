@@ -9,9 +9,10 @@
 
 namespace codetta::kernels::nest {
 
-// Stages that run in one loop over the same inner axes.
+// Stages that run in one loop nest over the same inner axes. `outer` are axes of the results, `inner` those that are reduced or scanned (state lives around them);
+// the lane axis, if among them, is the last of its list.
 struct Loop {
-    std::vector<problem::AxisId> axes;      // inner axes, outermost first; the lane axis, if among them, is last
+    std::vector<problem::AxisId> outer, inner;
     std::vector<problem::StageId> stages;
 };
 
@@ -26,6 +27,7 @@ struct Schedule {
 };
 
 // @pre no read of a stage at another place than its own index, unless that axis is an inner axis of the reader
+// vector_bits 0: scalar code.
 Schedule schedule(const problem::Problem& p, int vector_bits);
 
 // Every axis expression of an access as a function of one axis: address == coefficient * axis + rest (in elements); nullopt when it is not affine in it.
