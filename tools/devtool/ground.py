@@ -85,7 +85,9 @@ class Ground:
             changed = self.install_once("base", [torch, "-r", ROOT / "requirements/test.txt"])
             changed |= self.install_once("no-deps", ["--no-deps", "-r", ROOT / "requirements/no-deps.txt"])
             for name in extra:
-                changed |= self.install_once(name, ["-r", ROOT / f"requirements/{name}.txt"])
+                # The neighbours go into a folder of their own, see requirements/neighbours.txt.
+                where = ["--no-deps", "--upgrade", "--target", ROOT / "build/neighbours"] if name == "neighbours" else []
+                changed |= self.install_once(name, [*where, "-r", ROOT / f"requirements/{name}.txt"])
             self.make_package_importable()
             record["note"] = "installed" if changed else "up to date"
 

@@ -100,7 +100,7 @@ def test(console: Console, *, names: list[str], preset: str = "release", sanitiz
     preset = "asan-ubsan" if sanitize else preset
     ground.packages(*(["check"] + (["sanitize"] if preset in ("clang", "asan-ubsan") else [])))
     if not sanitize:
-        ground.environment()
+        ground.environment(*([] if quick else ["wheel", "neighbours"]))
     ground.build(preset)
     failures = []
     if not names and not sanitize:
