@@ -164,19 +164,16 @@ def test_lives_beside_other_compilers_in_one_process(installed):
         assert "False" not in out and out.count("True") >= 1, out
 
 
-def test_cpp_program_builds_against_the_wheel(installed, tmp_path):
+def test_cpp_examples_build_against_the_wheel(installed, tmp_path):
     if shutil.which("cmake") is None:
         pytest.skip("no cmake")
-    (tmp_path / "CMakeLists.txt").write_text(textwrap.dedent("""
-        cmake_minimum_required(VERSION 3.25)
-        project(user LANGUAGES CXX)
-        find_package(codetta REQUIRED)
-        add_executable(user user.cpp)
-        target_link_libraries(user PRIVATE codetta::codetta)
-    """))
-    example = ROOT / "examples" / "linear_gelu.cpp"
-    shutil.copy(example, tmp_path / "user.cpp")
+    examples = sorted((ROOT / "examples").glob("*.cpp"))
+    assert examples
+    targets = "".join(f"add_executable({file.stem} {file})\ntarget_link_libraries({file.stem} PRIVATE codetta::codetta)\n" for file in examples)
+    (tmp_path / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.25)\nproject(user LANGUAGES CXX)\n"
+                                             f"find_package(codetta REQUIRED)\n{targets}")
     config = package_folder(installed) / "share" / "cmake" / "codetta"
     run(["cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-Dcodetta_DIR={config}"])
     run(["cmake", "--build", tmp_path / "build"])
-    run([tmp_path / "build" / "user"])
+    for file in examples:
+        run([tmp_path / "build" / file.stem])
