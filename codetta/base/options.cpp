@@ -81,6 +81,8 @@ constexpr OptionRow rows[] = {
      [](Options& o, std::string_view v) { o.verify = parse_bool(v); }, [](const Options& o) { return print_bool(o.verify); }},
     {"perf_map", "true|false", "Append the names of generated kernels to /tmp/perf-<pid>.map, so that perf can show them.",
      [](Options& o, std::string_view v) { o.perf_map = parse_bool(v); }, [](const Options& o) { return print_bool(o.perf_map); }},
+    {"interpreter", "true|false", "Run graphs in the interpreter instead of compiled code: very slow, for finding faults.",
+     [](Options& o, std::string_view v) { o.interpreter = parse_bool(v); }, [](const Options& o) { return print_bool(o.interpreter); }},
 };
 
 } // namespace

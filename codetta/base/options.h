@@ -24,6 +24,7 @@ struct Options {
     std::string log_level = "warning";
     bool verify = false;
     bool perf_map = false;
+    bool interpreter = false;
 
     friend bool operator==(const Options&, const Options&) = default;
 };
