@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "codetta/kernels/stage_emitter.h"
 #include "codetta/problem/rows.h"
 
 namespace codetta::kernels::nest {
@@ -161,12 +162,6 @@ bool can_join(const Problem& p, const Loop& loop, const Stage& st, const Loop& o
 }
 
 } // namespace
-
-sym::Expr address(const problem::Access& access, const std::vector<sym::Expr>& strides) {
-    sym::Expr e = 0;
-    for (size_t i = 0; i < access.coordinates.size(); ++i) e = e + access.coordinates[i] * strides[i];
-    return e;
-}
 
 std::optional<sym::Affine> address_along(const Problem& p, const problem::Access& access, const std::vector<sym::Expr>& strides, AxisId axis) {
     return sym::as_affine(address(access, strides), p.axis(axis).name);

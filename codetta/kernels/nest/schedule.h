@@ -32,6 +32,5 @@ Schedule schedule(const problem::Problem& p, int vector_bits);
 
 // Every axis expression of an access as a function of one axis: address == coefficient * axis + rest (in elements); nullopt when it is not affine in it.
 std::optional<sym::Affine> address_along(const problem::Problem& p, const problem::Access& access, const std::vector<sym::Expr>& strides, problem::AxisId axis);
-sym::Expr address(const problem::Access& access, const std::vector<sym::Expr>& strides);
 
 } // namespace codetta::kernels::nest

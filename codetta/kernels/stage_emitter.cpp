@@ -1,0 +1,182 @@
+#include "codetta/kernels/stage_emitter.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "codetta/base/error.h"
+
+namespace codetta::kernels {
+
+using problem::AxisId;
+using problem::Read;
+using problem::Stage;
+using sym::Expr;
+using tile::Argument;
+using tile::View;
+
+Expr address(const problem::Access& access, const std::vector<Expr>& strides) {
+    Expr e = 0;
+    for (size_t i = 0; i < access.coordinates.size(); ++i) e = e + access.coordinates[i] * strides[i];
+    return e;
+}
+
+void StageEmitter::open_lanes(AxisId a, int64_t lanes, std::optional<Expr> limit) {
+    lane_axis_ = a;
+    lanes_ = lanes;
+    limit_ = std::move(limit);
+}
+
+Expr StageEmitter::lane_index(AxisId a) const { return lane_axis_ == a ? index(a) + Expr::symbol("c0") : index(a); }
+
+StageEmitter::Place StageEmitter::place(const Stage& st, const problem::Access& access, const View& memory, const std::vector<Expr>& strides, const sym::Substitution& indices) {
+    Place at;
+    const Expr where = address(access, strides);
+    const std::string* lane = lane_name();
+    Expr step = 0;
+    if (lane) {
+        const auto along = sym::as_affine(where, *lane);
+        CODETTA_CHECK(along, "stage {}: {} is not affine along the lanes", st.name, sym::to_string(where));
+        step = along->coefficient;
+    }
+    struct LaneLimit {
+        Expr coefficient, limit;
+    };
+    std::vector<LaneLimit> lane_limits;
+    for (const sym::Condition& c : access.guard) {
+        const Expr left = c.lhs - c.rhs;  // left < 0, <= 0, == 0, != 0
+        if (!lane || !sym::depends_on(left, *lane)) {
+            at.conditions.push_back({c.relation, local(c.lhs, indices), local(c.rhs, indices)});
+            continue;
+        }
+        const auto along = sym::as_affine(left, *lane);
+        CODETTA_CHECK(along && (c.relation == sym::Relation::lt || c.relation == sym::Relation::le), "stage {}: guard {} can't run across lanes", st.name, sym::to_string(c));
+        lane_limits.push_back({along->coefficient, local(-left, indices) + (c.relation == sym::Relation::le ? 1 : 0)});  // coefficient * c0 < limit
+    }
+    at.per_lane = lane && (!step.is(0) || !lane_limits.empty());
+    at.view = strided(memory, memory.offset + local(where, indices), at.per_lane ? lanes_ : 1, step);
+    for (const LaneLimit& l : lane_limits) at.limits.push_back({tile::make_layout({layout::IntTuple(lanes_)}, {layout::IntTuple(l.coefficient)}), l.limit});
+    if (at.per_lane && limit_) at.limits.push_back(tile::limit_of_mode(at.view.layout, 0, *limit_));
+    return at;
+}
+
+// Binds `$i` of an access: loads the integers. They are the same for all lanes.
+sym::Substitution StageEmitter::indices(const Stage& st, const problem::Access& access) {
+    sym::Substitution found;
+    std::set<std::string> names;
+    for (const Expr& e : access.coordinates) sym::collect_symbols(e, names);
+    for (const sym::Condition& c : access.guard) sym::collect_symbols(c, names);
+    for (const std::string& name : names) {
+        if (name[0] != '$') continue;
+        const Read& r = st.reads[std::stoul(name.substr(1))];
+        if (r.from == Read::From::index) {
+            found.emplace(name, sym::substitute(r.expression, env_));
+            continue;
+        }
+        const auto lanes = std::exchange(lane_axis_, std::nullopt);
+        View element;
+        if (r.from == Read::From::stage) element = read_stage(st, r);
+        else {
+            CODETTA_CHECK(r.access.guard.empty(), "stage {}: an index that is read under a guard", st.name);
+            element = place(st, r.access, bind_.operand(problem::OperandId{r.source}), p_.operands[r.source].strides, indices(st, r.access)).view;
+        }
+        lane_axis_ = lanes;
+        found.emplace(name, b_.load_index("i_" + name.substr(1), element));
+    }
+    return found;
+}
+
+void StageEmitter::checks(const problem::Access& access, const std::string& name, const sym::Substitution& indices) {
+    for (const problem::Check& c : access.checks)
+        b_.check(local(c.index, indices), local(c.lo, indices), local(c.hi, indices), fmt::format("index out of range [{}, {}) of {}", sym::to_string(c.lo), sym::to_string(c.hi), name));
+}
+
+std::vector<Argument> StageEmitter::reads(const Stage& st) {
+    std::vector<Argument> arguments;
+    for (const Read& r : st.reads) arguments.push_back(read(st, r));
+    return arguments;
+}
+
+Argument StageEmitter::read(const Stage& st, const Read& r) {
+    if (r.from == Read::From::index) {
+        sym::Substitution by = env_;
+        if (lane_axis_) by.insert_or_assign(*lane_name(), lane_index(*lane_axis_));
+        return sym::substitute(r.expression, by);
+    }
+    if (r.from == Read::From::stage) return read_stage(st, r);
+    const problem::Operand& o = p_.operands[r.source];
+    return load(st, r.access, bind_.operand(problem::OperandId{r.source}), o.strides, o.dtype, o.name);
+}
+
+View StageEmitter::load(const Stage& st, const problem::Access& access, const View& memory, const std::vector<Expr>& strides, scalar::DType dtype, const std::string& name) {
+    const sym::Substitution by = indices(st, access);
+    const Place at = place(st, access, memory, strides, by);
+    const View fragment = b_.rmem(name + "_v", dtype, {at.per_lane ? lanes_ : 1});
+    const auto copy = [&] {
+        checks(access, name, by);
+        b_.copy(at.view, fragment, {.limits = at.limits, .fill = access.fill});
+    };
+    if (at.conditions.empty()) copy();
+    else b_.when(at.conditions, copy, [&] { b_.fill(fragment, access.fill); });
+    return spread(fragment, at.per_lane);
+}
+
+View StageEmitter::spread(const View& v, bool per_lane) const { return lane_axis_ && !per_lane ? strided(v, v.offset, lanes_, 0) : v; }
+
+View StageEmitter::read_stage(const Stage& st, const Read& r) {
+    const StageValue& from = values_[r.source];
+    const Stage& source = p_.stages[r.source];
+    if (!from.in_scratch) return spread(from.view, from.per_lane);
+    problem::Access access = r.access;
+    for (size_t i = 0; i < source.axes.size(); ++i)
+        for (const AxisId a : from.relative)
+            if (source.axes[i] == a) access.coordinates[i] = access.coordinates[i] - index(a);
+    return load(st, access, from.view, from.strides, source.dtype(), source.name);
+}
+
+View StageEmitter::body(const Stage& st, const std::vector<Argument>& arguments) {
+    if (st.body.is_identity() && std::holds_alternative<View>(arguments[0]) && b_.dtype(std::get<View>(arguments[0])) == st.dtype()) return std::get<View>(arguments[0]);
+    const View v = b_.rmem(st.name, st.dtype(), {width()});
+    b_.map({v}, arguments, st.body);
+    return v;
+}
+
+void StageEmitter::store(const StageValue& home, const Stage& st, const View& value) {
+    Expr offset = home.view.offset, step = 0;
+    for (size_t i = 0; i < st.axes.size(); ++i) {
+        const AxisId a = st.axes[i];
+        if (std::find(home.relative.begin(), home.relative.end(), a) == home.relative.end()) offset = offset + index(a) * home.strides[i];
+        if (lane_axis_ == a) step = home.strides[i];
+    }
+    const View at = strided(home.view, offset, width(), step);
+    tile::Builder::CopyOptions options;
+    if (limit_) options.limits.push_back(tile::limit_of_mode(at.layout, 0, *limit_));
+    b_.copy(value, at, options);
+}
+
+void StageEmitter::write(const Stage& st, const View& value) {
+    for (const problem::Write& w : st.writes) {
+        const problem::Operand& o = p_.operand(w.operand);
+        const sym::Substitution by = indices(st, w.access);
+        const Place at = place(st, w.access, bind_.operand(w.operand), o.strides, by);
+        CODETTA_CHECK(at.per_lane == lanes_open(), "stage {}: {} is written once for many lanes", st.name, o.name);
+        const auto store = [&] {
+            checks(w.access, o.name, by);
+            View result = value;
+            if (w.accumulate) {
+                const View old = b_.rmem(o.name + "_old", o.dtype, {1});
+                b_.copy(at.view, old);
+                result = b_.rmem(o.name + "_new", o.dtype, {1});
+                b_.map(result, {old, value}, [](scalar::Builder& f, std::span<const scalar::Value> v) { return f.apply(scalar::Prim::add, {v[0], v[1]}); });
+            }
+            b_.copy(result, at.view, {.limits = at.limits});
+        };
+        if (at.conditions.empty()) store();
+        else b_.when(at.conditions, store);
+    }
+}
+
+} // namespace codetta::kernels
