@@ -2,41 +2,18 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "codetta/base/code_image.h"
+#include "codetta/runtime/argument.h"
 #include "codetta/runtime/context.h"
 #include "codetta/runtime/host_program.h"
+#include "codetta/runtime/sized_program.h"
 
 namespace codetta::runtime {
-
-enum class Device : uint8_t { cpu, cuda, other };
-
-/// One argument, borrowed for the call: a strided array or an integer, as the program's Input says.
-struct Argument {
-    void* data = nullptr; ///< of element [0, 0, ...]; may be null when the array is empty
-    const int64_t* shape = nullptr;
-    const int64_t* strides = nullptr; ///< in elements
-    int64_t integer = 0;              ///< for an integer input; everything else is ignored then
-    uint32_t rank = 0;
-    scalar::DType dtype = scalar::DType::f32;
-    Device device = Device::cpu;
-
-    /// The identity of a frozen input: `token` names the live object (never reused while the process lives; 0 = none), `version` its
-    /// content. What `setup` made is kept as long as (token, version, data) are the same.
-    uint64_t token = 0;
-    uint64_t version = 0;
-
-    static Argument of_integer(int64_t value) {
-        Argument argument;
-        argument.integer = value;
-        return argument;
-    }
-};
 
 /// Gives the memory of the program's storages. Called once per storage, in order, before anything runs, on the calling thread.
 class OutputAllocator {
@@ -55,19 +32,6 @@ public:
 private:
     std::span<void* const> storages_;
 };
-
-/// One place of the result, all expressions evaluated.
-struct OutputValue {
-    OutputKind kind = OutputKind::view;
-    Place place = Place::storage;
-    uint32_t index = 0;
-    scalar::DType dtype = scalar::DType::f32;
-    std::span<const int64_t> shape, strides;
-    int64_t offset = 0;         ///< view: in elements; size: the value
-    bool whole_storage = false; ///< the view is exactly the storage as it was allocated
-};
-
-struct SizedProgram; // the program for one tuple of extents: layout of memory, launches with all expressions evaluated
 
 /// Holds what the spans in OutputValue point into. Reusable: no allocation after the first call.
 struct Results {

@@ -33,7 +33,6 @@ constexpr auto worker_spin = std::chrono::microseconds(200);
 constexpr auto join_spin = std::chrono::microseconds(50);
 constexpr int pauses_between_clock_reads = 32;
 constexpr int slot_count = 8;
-constexpr int most_threads = 1024;
 constexpr int chunks_per_thread = 4;
 constexpr unsigned mxcsr_flags = 0x3f; // sticky exception flags, no part of the environment that is copied
 
@@ -128,7 +127,7 @@ int quota_cores() {
 
 int usable_cores() {
     const cpu_set_t mask = process_affinity();
-    return std::clamp(std::min(CPU_COUNT(&mask), quota_cores()), 1, most_threads);
+    return std::clamp(std::min(CPU_COUNT(&mask), quota_cores()), 1, ThreadPool::most_threads);
 }
 
 struct ThreadPool::State {

@@ -18,6 +18,8 @@ public:
     /// Throws nothing.
     using Work = void (*)(void* context, int64_t begin, int64_t end, int thread);
 
+    static constexpr int most_threads = 1024; ///< of one run; more are not used
+
     ThreadPool();
     ~ThreadPool(); ///< no run may be in progress
     ThreadPool(const ThreadPool&) = delete;
