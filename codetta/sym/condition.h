@@ -30,6 +30,4 @@ std::string to_string(const Condition& c);                                 // `m
 Condition parse_condition(std::string_view text);                          // also > and >=, which swap sides
 Condition parse_condition_prefix(std::string_view text, size_t& position); // as parse_expr_prefix
 
-inline std::string format_as(const Condition& c) { return to_string(c); } // for fmt
-
 } // namespace codetta::sym

@@ -93,8 +93,6 @@ Expr parse_expr(std::string_view text);
 // Reads the longest expression that starts at `position` and moves `position` behind it (and behind no blank after it).
 Expr parse_expr_prefix(std::string_view text, size_t& position);
 
-inline std::string format_as(const Expr& e) { return to_string(e); } // for fmt
-
 } // namespace codetta::sym
 
 template <>

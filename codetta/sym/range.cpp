@@ -61,7 +61,13 @@ private:
             int64_t hi = find(found->second, depth - 1).hi;
             if (hi < kUnbounded) result.hi = std::min(result.hi, hi - 1);
         }
-        return above_index(e, result);
+        result = above_index(e, result);
+        if (auto found = facts_.multiples().find(e.name()); found != facts_.multiples().end()) {
+            int64_t step = found->second;
+            if (result.lo > -kUnbounded) result.lo = -floor_div_int(-result.lo, step) * step;
+            if (result.hi < kUnbounded) result.hi = floor_div_int(result.hi, step) * step;
+        }
+        return result;
     }
 
     Range find_product(const TermView& term, int depth) const {
