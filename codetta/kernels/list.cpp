@@ -1,9 +1,10 @@
+#include "codetta/kernels/gemm/x86.h"
 #include "codetta/kernels/nest/template.h"
 #include "codetta/kernels/reference/template.h"
 #include "codetta/kernels/template.h"
 
 namespace codetta::kernels {
 
-std::vector<Template> list() { return {nest::make(), reference::make()}; }
+std::vector<Template> list() { return {gemm::x86(), nest::make(), reference::make()}; }
 
 } // namespace codetta::kernels

@@ -1,0 +1,94 @@
+#include "codetta/kernels/gemm/view.h"
+
+#include <algorithm>
+
+#include "codetta/kernels/stage_emitter.h"
+
+namespace codetta::kernels::gemm {
+
+using problem::AxisId;
+using problem::Problem;
+using problem::Read;
+using problem::Stage;
+using sym::Expr;
+
+bool Side::batched() const {
+    return std::any_of(batch_strides.begin(), batch_strides.end(), [](const Expr& e) { return !e.is(0); });
+}
+
+namespace {
+
+std::optional<Side> side(const Problem& p, const Read& r, const std::vector<AxisId>& batch, std::optional<AxisId> row, AxisId k) {
+    if (r.from != Read::From::operand || !r.access.guard.empty() || problem::depends_on_data(r.access)) return std::nullopt;
+    const problem::Operand& o = p.operands[r.source];
+    Side s;
+    s.operand = problem::OperandId{r.source};
+    s.dtype = o.dtype;
+    s.frozen = o.frozen;
+    Expr rest = address(r.access, o.strides);
+    const auto take = [&](AxisId a) -> std::optional<Expr> {
+        const auto affine = sym::as_affine(rest, p.axis(a).name);
+        if (!affine) return std::nullopt;
+        rest = affine->rest;
+        return affine->coefficient;
+    };
+    const auto k_stride = take(k);
+    const auto row_stride = row ? take(*row) : std::optional<Expr>(0);
+    if (!k_stride || !row_stride) return std::nullopt;
+    s.k_stride = *k_stride;
+    s.row_stride = *row_stride;
+    for (const AxisId a : batch) {
+        const auto stride = take(a);
+        if (!stride) return std::nullopt;
+        s.batch_strides.push_back(*stride);
+    }
+    for (const auto* strides : {&s.batch_strides})
+        for (const Expr& e : *strides)
+            for (const problem::Axis& axis : p.axes)
+                if (sym::depends_on(e, axis.name)) return std::nullopt;
+    for (const problem::Axis& axis : p.axes)
+        if (sym::depends_on(rest, axis.name) || sym::depends_on(s.k_stride, axis.name) || sym::depends_on(s.row_stride, axis.name)) return std::nullopt;
+    s.offset = rest;
+    return s;
+}
+
+bool on_own_domain(const Problem& p, const Stage& s, const Stage& product) {
+    if (s.combiner || s.axes.size() != product.axes.size()) return false;
+    for (const AxisId a : s.axes)
+        if (std::find(product.axes.begin(), product.axes.end(), a) == product.axes.end()) return false;
+    for (const Read& r : s.reads)
+        if (r.from == Read::From::stage)
+            for (size_t i = 0; i < r.access.coordinates.size(); ++i)
+                if (r.access.coordinates[i] != Expr::symbol(p.axis(p.stages[r.source].axes[i]).name)) return false;
+    return true;
+}
+
+} // namespace
+
+std::optional<View> match(const Problem& p, base::Verdict* why_not) {
+    const auto no = [&](const char* why) {
+        if (why_not) *why_not = base::Verdict::no("{}", why);
+        return std::nullopt;
+    };
+    const auto products = problem::contractions(p);
+    if (products.size() != 1) return no(products.empty() ? "no product of two operands" : "more than one product");
+    View v;
+    v.product = products[0];
+    const Stage& product = p.stage(v.product.stage);
+    if (v.product.m.size() > 1 || v.product.n.size() > 1 || v.product.k.size() > 1) return no("rows, columns or the reduced dimension lie in several axes that do not merge");
+    for (const Stage& s : p.stages)
+        if (&s != &product && !on_own_domain(p, s, product)) return no("a stage is not an epilogue of the product");
+    v.batch = v.product.batch;
+    if (!v.product.m.empty()) v.m_axis = v.product.m[0], v.m = p.axis(*v.m_axis).extent;
+    if (!v.product.n.empty()) v.n_axis = v.product.n[0], v.n = p.axis(*v.n_axis).extent;
+    v.k = p.axis(v.product.k[0]).extent;
+    v.accumulator = product.combiner->state[0];
+    auto a = side(p, product.reads[v.product.a], v.batch, v.m_axis, v.product.k[0]), b = side(p, product.reads[v.product.b], v.batch, v.n_axis, v.product.k[0]);
+    if (!a || !b) return no("an operand is not a strided array");
+    if (!v.n_axis) return no("it has no columns");
+    v.a = std::move(*a);
+    v.b = std::move(*b);
+    return v;
+}
+
+} // namespace codetta::kernels::gemm

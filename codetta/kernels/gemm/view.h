@@ -1,0 +1,34 @@
+// A Problem seen as a matrix product with an epilogue: out[batch, m, n] = epilogue(sum over k of a[batch, m, k] * b[batch, n, k]).
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "codetta/base/verdict.h"
+#include "codetta/problem/contraction.h"
+
+namespace codetta::kernels::gemm {
+
+// One operand as a strided array: element (batch, row, k) at offset + batch . batch_strides + row * row_stride + k * k_stride, in elements.
+struct Side {
+    problem::OperandId operand;
+    scalar::DType dtype = scalar::DType::f32;
+    bool frozen = false;
+    sym::Expr offset, row_stride, k_stride;
+    std::vector<sym::Expr> batch_strides;
+    bool batched() const;  // some batch axis moves it
+};
+
+struct View {
+    problem::Contraction product;
+    Side a, b;
+    sym::Expr m = 1, n = 1, k = 1;
+    std::optional<problem::AxisId> m_axis, n_axis;  // nullopt: extent 1
+    std::vector<problem::AxisId> batch;
+    scalar::DType accumulator = scalar::DType::f32;
+};
+
+// At most one m, n and k axis each (problem::normalise merges what can be merged); every other stage works on the product's own domain.
+std::optional<View> match(const problem::Problem& p, base::Verdict* why_not);
+
+} // namespace codetta::kernels::gemm

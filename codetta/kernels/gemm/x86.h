@@ -1,0 +1,27 @@
+// The blocked product for CPUs: a register tile of mr rows by nr columns over panels of b, then the epilogue row by row.
+#pragma once
+
+#include <string>
+
+#include "codetta/kernels/gemm/panel.h"
+#include "codetta/kernels/template.h"
+
+namespace codetta::kernels::gemm {
+
+struct X86Config {
+    int64_t mr = 6, nr = 64;     // register tile: rows, columns (a multiple of the vector)
+    bool prepacked = false;      // b's panels are a lasting temporary
+    bool few_rows = false;       // fewer rows than mr: addresses are clamped; else the last tile overlaps the one before
+    std::string atom;
+    scalar::DType dtype = scalar::DType::f32;  // of the register tile's operands
+    int64_t group = 1;           // k elements per step of the atom
+};
+
+// The kernel that fills temporary 0 with the panels of b.
+Kernel emit_pack(const problem::Problem& p, const View& v, const X86Config& c);
+// The product; with `prepacked` it reads temporary 0.
+Kernel emit_product(const problem::Problem& p, const View& v, const X86Config& c);
+
+Template x86();
+
+} // namespace codetta::kernels::gemm
