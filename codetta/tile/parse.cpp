@@ -8,7 +8,6 @@
 
 namespace codetta::tile {
 
-using layout::IntTuple;
 using layout::Layout;
 using scalar::Lexer;
 using scalar::Token;
@@ -103,36 +102,14 @@ private:
         skip_to(end);
     }
 
-    // A parenthesis begins a tuple when a comma stands directly inside it.
-    bool at_tuple() const {
-        if (!lexer_.is("(")) return false;
-        int depth = 0;
+    Layout layout() { return symbolic([](std::string_view text, size_t& position) { return layout::parse_layout_prefix(text, position); }); }
+
+    // Whether a `:` comes before the `|` or `]` that ends this part of a view.
+    bool at_layout() const {
         for (size_t i = 0;; ++i) {
-            if (lexer_.peek(i).kind == scalar::TokenKind::end) return false;
-            if (lexer_.is("(", i)) ++depth;
-            if (lexer_.is(")", i) && --depth == 0) return false;
-            if (lexer_.is(",", i) && depth == 1) return true;
+            if (lexer_.is(":", i)) return true;
+            if (lexer_.is("|", i) || lexer_.is("]", i) || lexer_.peek(i).kind == scalar::TokenKind::end) return false;
         }
-    }
-
-    IntTuple tuple() {
-        if (!at_tuple()) return expr();
-        lexer_.expect("(");
-        std::vector<IntTuple> elements;
-        while (!lexer_.accept(")")) {
-            elements.push_back(tuple());
-            if (!lexer_.accept(",")) {
-                lexer_.expect(")");
-                break;
-            }
-        }
-        return IntTuple(std::move(elements));
-    }
-
-    Layout layout() {
-        IntTuple shape = tuple();
-        lexer_.expect(":");
-        return {std::move(shape), tuple()};
     }
 
     BufferId buffer_name() {
@@ -146,14 +123,11 @@ private:
         View v;
         v.buffer = buffer_name();
         lexer_.expect("[");
-        IntTuple first = tuple();
-        if (lexer_.accept("|")) {
-            if (!first.is_leaf()) lexer_.fail("an offset is one expression");
-            v.offset = first.leaf();
-            first = tuple();
+        if (!at_layout()) {
+            v.offset = expr();
+            lexer_.expect("|");
         }
-        lexer_.expect(":");
-        v.layout = {std::move(first), tuple()};
+        v.layout = layout();
         if (lexer_.accept("|")) {
             lexer_.expect("swizzle");
             v.swizzle.bits = integer("the swizzle's bits");

@@ -129,7 +129,7 @@ public:
     std::string view(const View& v) {
         std::string out = p_.buffer(v.buffer).name + "[";
         if (!v.offset.is(0)) out += to_string(v.offset) + " | ";
-        out += tile::to_string(v.layout);
+        out += layout::to_string(v.layout);
         if (v.swizzle.bits) out += fmt::format(" | swizzle {} {} {}", v.swizzle.bits, v.swizzle.base, v.swizzle.shift);
         return out + "]";
     }
@@ -142,7 +142,7 @@ private:
     std::string copy(const Copy& c) {
         std::string out = "copy " + (c.atom.empty() ? "" : c.atom + " ") + view(c.source) + " -> " + view(c.destination);
         if (!c.coordinates.empty()) out += " at (" + join(c.coordinates, ", ", [](const Expr& e) { return to_string(e); }) + ")";
-        for (const Limit& l : c.limits) out += " limit " + tile::to_string(l.coordinate) + " < " + to_string(l.limit);
+        for (const Limit& l : c.limits) out += " limit " + layout::to_string(l.coordinate) + " < " + to_string(l.limit);
         if (c.fill != 0) out += " fill " + number(c.fill);
         if (c.signal) out += " signal " + view(*c.signal);
         if (c.streaming) out += " streaming";
@@ -187,14 +187,6 @@ private:
 };
 
 } // namespace
-
-std::string to_string(const layout::IntTuple& t) {
-    if (t.is_leaf()) return to_string(t.leaf());
-    std::string inside = join(t.elements(), ",", [](const layout::IntTuple& e) { return to_string(e); });
-    return "(" + inside + (t.rank() == 1 ? ",)" : ")");
-}
-
-std::string to_string(const layout::Layout& l) { return to_string(l.shape) + ":" + to_string(l.stride); }
 
 std::string to_string(const Program& p, const View& v) { return Printer(p).view(v); }
 std::string to_string(const Program& p, const Statement& s) { return Printer(p).line(s); }

@@ -12,15 +12,6 @@ using sym::Expr;
 
 namespace {
 
-void collect_leaves(const IntTuple& shape, const IntTuple& stride, std::vector<Leaf>& out) {
-    CODETTA_CHECK(shape.is_leaf() == stride.is_leaf() && shape.rank() == stride.rank(), "shape and stride are not congruent");
-    if (shape.is_leaf()) {
-        out.push_back({shape.leaf(), stride.leaf()});
-        return;
-    }
-    for (size_t i = 0; i < shape.rank(); ++i) collect_leaves(shape.elements()[i], stride.elements()[i], out);
-}
-
 int64_t static_extent(const Expr& e) {
     auto value = e.constant();
     CODETTA_CHECK(value.has_value(), "extent {} is not static", sym::to_string(e));
@@ -65,12 +56,6 @@ Layout row_major(std::span<const int64_t> extents) {
         step *= extents[i];
     }
     return make_layout(std::move(shape), std::move(stride));
-}
-
-std::vector<Leaf> leaves(const Layout& l) {
-    std::vector<Leaf> out;
-    collect_leaves(l.shape, l.stride, out);
-    return out;
 }
 
 int64_t static_size(const IntTuple& shape) {

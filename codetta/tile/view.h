@@ -13,11 +13,9 @@ inline constexpr SwizzleBits kSwizzle128{3, 4, 3};
 layout::Layout row_major(std::span<const int64_t> extents);
 layout::Layout make_layout(std::vector<layout::IntTuple> extents, std::vector<layout::IntTuple> strides);
 
-// The leaves of a layout, first mode first: extent and stride of each.
-struct Leaf {
-    sym::Expr extent, stride;
-};
-std::vector<Leaf> leaves(const layout::Layout& l);
+using layout::Leaf;
+using layout::leaves;
+
 // Number of coordinates; InternalError when an extent is not a literal.
 int64_t static_size(const layout::Layout& l);
 int64_t static_size(const layout::IntTuple& shape);

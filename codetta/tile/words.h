@@ -45,7 +45,5 @@ Overloaded(F...) -> Overloaded<F...>;
 std::string to_string(const Program& p, const View& v);
 // One line, without the bodies of blocks.
 std::string to_string(const Program& p, const Statement& s);
-std::string to_string(const layout::IntTuple& t);
-std::string to_string(const layout::Layout& l);
 
 } // namespace codetta::tile
