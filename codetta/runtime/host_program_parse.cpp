@@ -27,7 +27,8 @@ public:
     bool take(std::string_view token) {
         if (!line_.substr(at_).starts_with(token)) return false;
         const size_t end = at_ + token.size();
-        if (is_name_character(token.back()) && end < line_.size() && is_name_character(line_[end])) return false; // `input` is not `inputs`
+        if (token.back() != '.' && is_name_character(token.back()) && end < line_.size() && is_name_character(line_[end]))
+            return false; // `input` is not `inputs`
         at_ = end;
         skip_spaces();
         return true;

@@ -101,7 +101,7 @@ public:
     Evaluation(const SizeCalculator& calculator, std::span<const int64_t> symbols)
         : calculator_(calculator), program_(calculator.program_), frame_(calculator.expressions_.frame_size()) {
         std::ranges::copy(symbols, frame_.begin());
-        calculator.expressions_.evaluate(frame_);
+        calculator.expressions_.evaluate(std::span<int64_t>(frame_));
         next_condition_ = calculator.expression_count_;
         sized_.symbols.assign(symbols.begin(), symbols.end());
     }
