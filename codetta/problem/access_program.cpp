@@ -36,7 +36,7 @@ IndexProgram::IndexProgram(const sym::Expr& e, const IndexFrame& frame, const sy
 int64_t IndexProgram::evaluate(const std::vector<int64_t>& values) {
     if (general_) {
         std::copy(values.begin(), values.end(), scratch_.begin());
-        general_->evaluate(scratch_);
+        general_->evaluate(std::span(scratch_));
         return scratch_[general_->output(0)];
     }
     int64_t result = constant_;

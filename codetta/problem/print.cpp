@@ -44,7 +44,7 @@ public:
             for (size_t i = 0; i < s_.reads.size(); ++i) arguments.push_back(bare(s_.reads[i]) ? texts_[i] : "(" + texts_[i] + ")");
             std::string body = scalar::to_expression(s_.body, arguments);
             if (body.empty()) return body;
-            if (body == "(" + texts_.front_or_empty() + ")") body = texts_.front_or_empty();
+            if (!s_.combiner && body == "(" + texts_.front_or_empty() + ")") body = texts_.front_or_empty();
             line += body;
         } else {
             line += "let " + join(s_.reads, "; ", [&](const Read& r) { return read_text(r); }) + " do " + scalar::to_string_list(s_.body);
@@ -65,7 +65,19 @@ private:
         return join(list, ", ", [&](AxisId a) { return p_.axis(a).name; });
     }
 
-    static bool bare(const Read& r) { return r.access.guard.empty() && r.access.checks.empty(); }
+    // Whether the text ends in `where` or `if` clauses, which do not bind tighter than anything.
+    bool bare(const Read& r) const {
+        if (!r.access.guard.empty()) return false;
+        return inline_checks(r.access) == r.access.checks.size();
+    }
+
+    // How many of the first checks stand as checked(...) in a coordinate.
+    size_t inline_checks(const Access& a) const {
+        std::vector<const Check*> checks;
+        for (const Check& c : a.checks) checks.push_back(&c);
+        for (const sym::Expr& e : a.coordinates) fill_in(sym::to_string(e), &checks);
+        return a.checks.size() - checks.size();
+    }
 
     std::string read_text(const Read& r) const {
         if (r.from == Read::From::index) return "index(" + fill_in(sym::to_string(r.expression), nullptr) + ")";

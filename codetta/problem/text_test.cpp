@@ -148,7 +148,7 @@ TEST(ProblemText, strides_roles_and_names_read_back) {
 
 TEST(ProblemText, errors_name_their_place) {
     for (auto [stage, message] : std::initializer_list<std::pair<const char*, const char*>>{
-             {"y: f32[m, n] = z[m, n] -> out[m, n]", "line 5, column 18: unknown value 'z', found 'z'"},
+             {"y: f32[m, n] = z[m, n] -> out[m, n]", "line 5, column 18: unknown value 'z'; did you mean 'x'?, found 'z'"},
              {"y: f32[m, n] = xx[m, n] -> out[m, n]", "line 5, column 18: unknown value 'xx'; did you mean 'x'?, found 'xx'"},
              {"y: f32[m, n] = x[m] -> out[m, n]", "line 5, column 20: 1 coordinates where 2 are needed, found 'm'"},
              {"y: f32[m, n] = x[m, n] + i[m] -> out[m, n]", "line 5, column 26: scalar primitive add does not take (f32, i64), found '+'"},

@@ -55,7 +55,7 @@ auto at_place(const Lexer& lexer, const Token& token, F&& f) {
         return f();
     } catch (const base::Error& error) {
         if (error.message().starts_with("line ")) throw;
-        lexer.fail_at(token, error.message());
+        lexer.fail_at(token, error.message().substr(0, error.message().find(" [check failed")));
     }
 }
 
