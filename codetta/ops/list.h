@@ -7,4 +7,4 @@ namespace codetta::ops {
 
 graph::OpSet list();
 
-}  // namespace codetta::ops
+} // namespace codetta::ops

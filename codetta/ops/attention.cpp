@@ -1,0 +1,240 @@
+// Scaled dot product attention, forward as one Problem, backward in terms of products and pointwise ops.
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "codetta/base/error.h"
+#include "codetta/ops/compose.h"
+
+namespace codetta::ops {
+
+namespace {
+
+using scalar::DType;
+
+const std::string kAttributes = "causal: bool = false, scale: number?";
+
+double scale_of(const NodeView& n, const Expr& head) {
+    if (n.has("scale")) return n.number("scale");
+    CODETTA_USER_CHECK(head.constant(), "the attribute 'scale' is needed when the head size is symbolic");
+    return 1 / std::sqrt(static_cast<double>(*head.constant()));
+}
+
+// q [..., heads, s, d], k [..., kv heads, t, d], v [..., kv heads, t, e], mask broadcast to [..., heads, s, t].
+void check_attention(const NodeView& n, size_t first, std::optional<size_t> mask) {
+    TensorType q = n.input(first), k = n.input(first + 1), v = n.input(first + 2);
+    check_domain(Domain::floating, q.dtype);
+    CODETTA_USER_CHECK(k.dtype == q.dtype && v.dtype == q.dtype, "q, k and v must have one dtype");
+    size_t rank = q.rank();
+    CODETTA_USER_CHECK(rank >= 3 && k.rank() == rank && v.rank() == rank, "q, k and v need equally many dimensions, at least 3");
+    CODETTA_USER_CHECK(k.shape[rank - 1] == q.shape[rank - 1] && k.shape[rank - 2] == v.shape[rank - 2],
+                       "sizes of q {}, k {} and v {} don't fit", shape_text(q.shape), shape_text(k.shape), shape_text(v.shape));
+    for (size_t d = 0; d + 2 < rank; ++d) {
+        CODETTA_USER_CHECK(k.shape[d] == v.shape[d], "k {} and v {} differ", shape_text(k.shape), shape_text(v.shape));
+        bool grouped = d + 3 == rank && n.facts().proves(sym::eq(sym::mod(q.shape[d], k.shape[d]), 0));
+        CODETTA_USER_CHECK(q.shape[d] == k.shape[d] || k.shape[d].is(1) || grouped, "q {} and k {} don't fit in dimension {}",
+                           shape_text(q.shape), shape_text(k.shape), d);
+    }
+    if (!mask || !n.has_input(*mask)) return;
+    TensorType m = n.input(*mask);
+    CODETTA_USER_CHECK(m.dtype == DType::boolean || scalar::is_float(m.dtype), "the mask must be bool or float, not {}",
+                       scalar::to_string(m.dtype));
+    std::vector<Expr> scores = q.shape;
+    scores.back() = k.shape[rank - 2];
+    std::vector<Expr> shapes[] = {scores, m.shape};
+    CODETTA_USER_CHECK(broadcast_shapes(shapes, n.facts()) == scores, "the mask {} does not broadcast to {}", shape_text(m.shape),
+                       shape_text(scores));
+}
+
+// Leading coordinates in k and v for those of q: grouped heads share.
+std::vector<Expr> kv_index(const TensorType& q, const TensorType& k, const std::vector<Expr>& lead, const sym::Facts& facts) {
+    std::vector<Expr> result;
+    for (size_t d = 0; d < lead.size(); ++d) {
+        if (k.shape[d].is(1))
+            result.emplace_back(0);
+        else if (q.shape[d] == k.shape[d])
+            result.push_back(lead[d]);
+        else
+            result.push_back(sym::floor_div(lead[d], facts.simplify(sym::floor_div(q.shape[d], k.shape[d]))));
+    }
+    return result;
+}
+
+std::vector<Expr> with(std::vector<Expr> lead, const Expr& a, const Expr& b) {
+    lead.push_back(a);
+    lead.push_back(b);
+    return lead;
+}
+
+problem::Problem lower_attention(const NodeView& n) {
+    Lowering low(n);
+    TensorType q = n.input(0), k = n.input(1), v = n.input(2);
+    size_t rank = q.rank();
+    DType compute = scalar::compute_type(q.dtype);
+    Loops row = low.loops(std::span(q.shape).first(rank - 1));
+    std::vector<Expr> lead(row.index.begin(), row.index.end() - 1), kv_lead = kv_index(q, k, lead, n.facts());
+    Expr s = row.index.back();
+    Loops t = low.reduced(std::vector{k.shape[rank - 2]}), d = low.reduced(std::vector{q.shape.back()}),
+          e = low.loops(std::vector{v.shape.back()});
+    std::vector<AxisId> cells = row.axes;
+    cells.push_back(t.axes[0]);
+    StageId scores = low.stage({.name = "scores",
+                                .axes = cells,
+                                .reads = {low.read(0, with(lead, s, d.index[0])), low.read(1, with(kv_lead, t.index[0], d.index[0]))},
+                                .body = [](Terms x) { return x[0] * x[1]; },
+                                .reduce = d.axes,
+                                .combiner = scalar::sum(compute)});
+    // Causal: a score beyond the diagonal is read as -inf, so that the guard says which blocks need no work.
+    std::vector<sym::Condition> guard;
+    if (n.flag("causal")) guard.push_back(sym::le(t.index[0], s));
+    StageSpec logit{.name = "logits", .axes = cells, .reads = {low.read(scores, low.symbols(cells), guard, guard.empty() ? 0 : -HUGE_VAL)}};
+    bool masked = n.has_input(3), boolean = masked && n.input(3).dtype == DType::boolean;
+    if (masked) logit.reads.push_back(low.read(3, broadcast_index(n.input(3).shape, with(lead, s, t.index[0]))));
+    double scale = scale_of(n, q.shape.back());
+    logit.body = [&](Terms x) {
+        Term value = x[0] * scale;
+        if (boolean) return select(x[1], value, -HUGE_VAL);
+        return masked ? value + cast(value.type(), x[1]) : value;
+    };
+    StageId logits = low.stage(std::move(logit));
+    auto over_t = [&](std::string name, std::vector<AxisId> axes, std::vector<Read> reads, Body body, scalar::Combiner combiner) {
+        return low.stage({.name = std::move(name),
+                          .axes = std::move(axes),
+                          .reads = std::move(reads),
+                          .body = std::move(body),
+                          .reduce = t.axes,
+                          .combiner = std::move(combiner)});
+    };
+    StageId maximum = over_t("maximum", row.axes, {low.read(logits)}, [](Terms x) { return x[0]; }, scalar::maximum(compute));
+    // A row that is masked throughout has weights 0, not NaN.
+    StageId weights = low.stage({.name = "weights", .axes = cells, .reads = {low.read(logits), low.read(maximum)}, .body = [](Terms x) {
+                                     return exp(x[0] - select(x[1] == -HUGE_VAL, 0.0, x[1]));
+                                 }});
+    StageId total = over_t("total", row.axes, {low.read(weights)}, [](Terms x) { return x[0]; }, scalar::sum(compute));
+    std::vector<AxisId> out_axes = row.axes;
+    out_axes.insert(out_axes.end(), e.axes.begin(), e.axes.end());
+    StageId mixed = over_t(
+        "mixed", out_axes, {low.read(weights), low.read(2, with(kv_lead, t.index[0], e.index[0]))}, [](Terms x) { return x[0] * x[1]; },
+        scalar::sum(compute));
+    StageId value = low.stage({.name = "value",
+                               .axes = out_axes,
+                               .reads = {low.read(mixed), low.read(total)},
+                               .body = [](Terms x) { return select(x[1] == 0.0, 0.0, x[0] / x[1]); },
+                               .result = q.dtype});
+    low.write(value, 0, with(lead, s, e.index[0]));
+    StageId logsumexp =
+        low.stage({.name = "logsumexp", .axes = row.axes, .reads = {low.read(maximum), low.read(total)}, .body = [](Terms x) {
+                       return select(x[1] == 0.0, 0.0, x[0] + log(x[1]));
+                   }});
+    low.write(logsumexp, 1, row.index);
+    return low.finish();
+}
+
+OpDef attention() {
+    OpDef op;
+    op.name = "attention";
+    op.signature = "(q, k, v, mask?) " + kAttributes;
+    op.kind = graph::OpKind::attention;
+    op.summary = "torch scaled_dot_product_attention: softmax(q k^T scale + mask) v and the rows' logsumexp (f32); bool masks keep what is "
+                 "true; kv heads may be "
+                 "fewer; rows masked throughout give 0.";
+    op.infer = [](const NodeView& n) {
+        check_attention(n, 0, 3);
+        TensorType q = n.input(0);
+        scale_of(n, q.shape.back());
+        std::vector<Expr> rows(q.shape.begin(), q.shape.end() - 1), out = rows;
+        out.push_back(n.input(2).shape.back());
+        return std::vector{graph::contiguous(q.dtype, out), graph::contiguous(scalar::compute_type(q.dtype), rows)};
+    };
+    op.lower = lower_attention;
+    op.samples = {"f32[1, 2, 3, 4], f32[1, 2, 5, 4], f32[1, 2, 5, 4]", "f32[2, 2, 4, 4], f32[2, 2, 4, 4], f32[2, 2, 4, 4]; causal=true",
+                  "bf16[1, 4, 3, 4], bf16[1, 2, 5, 4], bf16[1, 2, 5, 4], bf16[1, 1, 3, 5]",
+                  "f32[1, 2, 3, 4], f32[1, 1, 5, 4], f32[1, 1, 5, 6], bool[3, 5]; scale=0.3", "f16[2, 1, 4], f16[2, 3, 4], f16[2, 3, 2]"};
+    return op;
+}
+
+// Heads of q are taken as [..., kv heads, group], so that gradients of k and v sum over the group.
+OpDef attention_backward() {
+    OpDef op;
+    op.name = "attention_backward";
+    op.signature = "(grad, q, k, v, out, logsumexp, mask?) " + kAttributes;
+    op.kind = graph::OpKind::attention;
+    op.summary = "Gradients of q, k and v of `attention`.";
+    op.infer = [](const NodeView& n) {
+        check_attention(n, 1, 6);
+        std::vector<TensorType> types;
+        for (size_t i = 1; i <= 3; ++i) types.push_back(graph::contiguous(n.input(i).dtype, n.input(i).shape));
+        return types;
+    };
+    op.decompose = [](const NodeView& n, GraphBuilder& b) {
+        Compose c(b);
+        TensorType q = n.input(1), k = n.input(2), v = n.input(3);
+        size_t rank = q.rank();
+        DType t = q.dtype;
+        for (size_t d = 0; d + 3 < rank; ++d)
+            CODETTA_USER_CHECK(q.shape[d] == k.shape[d], "the backward does not broadcast k {} over q {}", shape_text(k.shape),
+                               shape_text(q.shape));
+        Expr group = n.facts().simplify(sym::floor_div(q.shape[rank - 3], k.shape[rank - 3]));
+        // All of q's side as [..., kv heads, group, s, x].
+        auto grouped = [&](const std::vector<Expr>& shape) {
+            std::vector<Expr> result(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(rank - 3));
+            result.push_back(k.shape[rank - 3]);
+            result.push_back(group);
+            result.insert(result.end(), shape.begin() + static_cast<std::ptrdiff_t>(rank - 2), shape.end());
+            return result;
+        };
+        auto side = [&](size_t i) { return c.view(*n.node->inputs[i], grouped(n.input(i).shape)); };
+        ValueId grad = side(0), query = side(1), out = side(4), key = *n.node->inputs[2], value = *n.node->inputs[3];
+        auto number = [](size_t d) { return Expr(static_cast<int64_t>(d)); };
+        std::vector<Expr> batch;
+        for (size_t d = 0; d + 2 < rank; ++d) batch.push_back(number(d));
+        Expr g = number(rank - 2), s = number(rank - 1), x = number(rank), kt = number(rank - 2), kx = number(rank - 1);
+        std::vector<Expr> stat = grouped(q.shape);
+        stat.back() = 1;
+        ValueId lse = c.view(*n.node->inputs[5], stat);
+        double scale = scale_of(n, q.shape.back());
+        ValueId logits = c.scaled(c.dot(query, key, batch, batch, {x}, {kx}), scale); // [..., kv, group, s, t]
+        DType compute = scalar::compute_type(t);
+        Expr rows = q.shape[rank - 2], columns = k.shape[rank - 2];
+        auto minus_infinity = [&] { return c.op("full", {}, {{"value", -HUGE_VAL}, {"dtype", compute}}); };
+        if (n.flag("causal")) {
+            ValueId row = c.view(c.op("arange", {}, {{"length", rows}}), {rows, 1}), column = c.op("arange", {}, {{"length", columns}});
+            logits = c.op("where", {c.op("le", {column, row}), logits, minus_infinity()});
+        }
+        if (n.has_input(6)) {
+            TensorType m = n.input(6);
+            std::vector<Expr> shape = m.shape; // its head dimension as [kv, group] too
+            if (shape.size() >= 3) {
+                size_t head = shape.size() - 3;
+                bool one = shape[head].is(1);
+                shape[head] = one ? Expr(1) : k.shape[rank - 3];
+                shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(head) + 1, one ? Expr(1) : group);
+            }
+            ValueId mask = c.view(*n.node->inputs[6], shape);
+            if (m.dtype == DType::boolean)
+                logits = c.op("where", {mask, logits, minus_infinity()});
+            else
+                logits = c.add(logits, m.dtype == compute ? mask : c.op("cast", {mask}, {{"dtype", compute}}));
+        }
+        ValueId weights = c.exp(c.sub(logits, lse));
+        auto narrowed = [&](ValueId a) { return c.rounded(a, t); }; // operands of products in the model's dtype, as torch's kernel has them
+        ValueId dvalue = c.dot(narrowed(weights), grad, batch, batch, {g, s}, {g, s});
+        ValueId dweights = c.dot(grad, value, batch, batch, {x}, {kx});
+        ValueId delta = c.sum(c.mul(c.wide(grad), c.wide(out)), {rank}, true);
+        ValueId dlogits = narrowed(c.scaled(c.mul(weights, c.sub(dweights, delta)), scale));
+        ValueId dquery = c.dot(dlogits, key, batch, batch, {x}, {kt});
+        ValueId dkey = c.dot(dlogits, query, batch, batch, {g, s}, {g, s});
+        return std::vector{c.rounded(c.view(dquery, q.shape), t), c.rounded(dkey, t), c.rounded(dvalue, t)};
+    };
+    const std::string qkv = "f32[1, 2, 3, 4], f32[1, 2, 3, 4], f32[1, 2, 5, 4], f32[1, 2, 5, 4], f32[1, 2, 3, 4], f32[1, 2, 3] in 1..3";
+    op.samples = {
+        qkv, qkv + "; causal=true", qkv + ", f32[1, 1, 3, 5]; scale=0.3",
+        "bf16[1, 4, 3, 4], bf16[1, 4, 3, 4], bf16[1, 2, 5, 4], bf16[1, 2, 5, 4], bf16[1, 4, 3, 4], f32[1, 4, 3] in 1..3, bool[1, 4, 3, 5]"};
+    return op;
+}
+
+} // namespace
+
+std::vector<OpDef> attention_ops() { return {attention(), attention_backward()}; }
+
+} // namespace codetta::ops
