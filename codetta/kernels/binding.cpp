@@ -2,11 +2,25 @@
 
 #include <algorithm>
 
+#include "codetta/base/error.h"
+
 namespace codetta::kernels {
 
 using tile::View;
 
-Binding::Binding(const problem::Problem& p, tile::Builder& b) : p_(p), b_(b) {
+namespace {
+
+std::vector<problem::OperandId> all_operands(const problem::Problem& p) {
+    std::vector<problem::OperandId> all;
+    for (uint32_t i = 0; i < p.operands.size(); ++i) all.push_back(problem::OperandId{i});
+    return all;
+}
+
+} // namespace
+
+Binding::Binding(const problem::Problem& p, tile::Builder& b) : Binding(p, b, all_operands(p)) {}
+
+Binding::Binding(const problem::Problem& p, tile::Builder& b, const std::vector<problem::OperandId>& operands) : b_(b) {
     for (const std::string& symbol : p.size_symbols()) {
         const auto multiple = p.facts.multiples().find(symbol);
         sym::Range range = p.facts.range(sym::Expr::symbol(symbol));
@@ -14,26 +28,26 @@ Binding::Binding(const problem::Problem& p, tile::Builder& b) : p_(p), b_(b) {
         b.integer(symbol, range, multiple == p.facts.multiples().end() ? 1 : multiple->second);
         integers_.push_back(sym::Expr::symbol(symbol));
     }
+    for (const problem::OperandId o : operands) {
+        const problem::Operand& operand = p.operand(o);
+        const auto aliased = [&](const problem::Operand& other) { return other.aliases == o; };
+        tile::Buffer buffer;
+        buffer.name = operand.name;
+        buffer.dtype = operand.dtype;
+        buffer.written = operand.role != problem::Role::in;
+        buffer.no_alias = !operand.aliases && std::none_of(p.operands.begin(), p.operands.end(), aliased);
+        pointers_.push_back({PointerArgument::To::operand, o.value});
+        views_.push_back(b.parameter(std::move(buffer), tile::row_major(std::vector<int64_t>{1})));
+    }
 }
 
-View Binding::operand(problem::OperandId o) {
+View Binding::operand(problem::OperandId o) const {
     for (size_t i = 0; i < pointers_.size(); ++i)
         if (pointers_[i] == PointerArgument{PointerArgument::To::operand, o.value}) return views_[i];
-    const problem::Operand& operand = p_.operand(o);
-    tile::Buffer buffer;
-    buffer.name = operand.name;
-    buffer.dtype = operand.dtype;
-    buffer.written = operand.role != problem::Role::in;
-    const auto aliased = [&](const problem::Operand& other) { return other.aliases && p_.operands[other.aliases->value].name == operand.name; };
-    buffer.no_alias = !operand.aliases && std::none_of(p_.operands.begin(), p_.operands.end(), aliased);
-    pointers_.push_back({PointerArgument::To::operand, o.value});
-    views_.push_back(b_.parameter(std::move(buffer), tile::row_major(std::vector<int64_t>{1})));
-    return views_.back();
+    CODETTA_CHECK(false, "operand {} is not bound", o.value);
 }
 
 View Binding::temporary(uint32_t index, const std::string& name, scalar::DType dtype, bool written) {
-    for (size_t i = 0; i < pointers_.size(); ++i)
-        if (pointers_[i] == PointerArgument{PointerArgument::To::temporary, index}) return views_[i];
     tile::Buffer buffer;
     buffer.name = name;
     buffer.dtype = dtype;

@@ -151,10 +151,7 @@ void StageEmitter::store(const StageValue& home, const Stage& st, const View& va
         if (std::find(home.relative.begin(), home.relative.end(), a) == home.relative.end()) offset = offset + index(a) * home.strides[i];
         if (lane_axis_ == a) step = home.strides[i];
     }
-    const View at = strided(home.view, offset, width(), step);
-    tile::Builder::CopyOptions options;
-    if (limit_) options.limits.push_back(tile::limit_of_mode(at.layout, 0, *limit_));
-    b_.copy(value, at, options);
+    b_.copy(value, strided(home.view, offset, width(), step));
 }
 
 void StageEmitter::write(const Stage& st, const View& value) {

@@ -43,7 +43,7 @@ public:
     std::vector<tile::Argument> reads(const problem::Stage& st);
     tile::View body(const problem::Stage& st, const std::vector<tile::Argument>& arguments);
     void write(const problem::Stage& st, const tile::View& value);  // through all of its writes
-    void store(const StageValue& home, const problem::Stage& st, const tile::View& value);  // into scratch at the place
+    void store(const StageValue& home, const problem::Stage& st, const tile::View& value);  // into scratch at the place: all lanes, the memory is padded
 
 private:
     struct Place {

@@ -18,6 +18,7 @@ using tile::Builder;
 namespace {
 
 constexpr int64_t kUnroll = 4;
+constexpr int64_t kConvert = 64;  // elements of a row of `a` that are converted at a time
 
 PanelFormat format_of(const View& v, const X86Config& c) { return {c.nr, c.group, c.dtype, v.k}; }
 
@@ -57,7 +58,7 @@ public:
             b.offset = b.offset + b_offset;
             pack_panel(b_, v_, format_, b, n0_, panel_);
         }
-        if (v_.a.dtype != c_.dtype || (c_.group > 1 && !v_.a.k_stride.is(1))) converted_a_ = b_.scratch("a_tile", c_.dtype, tile::make_layout({c_.mr * format_.padded_k()}, {1}));
+        if (v_.a.dtype != c_.dtype || (c_.group > 1 && (!v_.a.k_stride.is(1) || b_.facts().divisor(v_.k) % c_.group != 0))) converted_a_ = b_.scratch("a_tile", c_.dtype, tile::make_layout({c_.mr * converted_row()}, {1}));
         row_tile_ = b_.scratch("tile", v_.accumulator, tile::make_layout({c_.mr * c_.nr}, {1}));
         if (c_.few_rows) tile_of_rows(0);
         else b_.loop("mt", 0, v_.m, c_.mr, [&](const Expr& mt) { tile_of_rows(mt); });
@@ -73,7 +74,7 @@ private:
         if (converted_a_) {
             convert_rows(first);
             a = *converted_a_;
-            row_stride = format_.padded_k();
+            row_stride = converted_row();
             k_stride = 1;
         } else a.offset = a.offset + first * row_stride;
         const tile::View acc = b_.rmem("acc", v_.accumulator, {c_.mr, c_.nr});
@@ -102,22 +103,22 @@ private:
         epilogue(first, mt);
     }
 
+    Expr converted_row() const { return sym::ceil_div(v_.k, kConvert) * kConvert; }
+
     // Rows of a in the register tile's dtype, zero past k.
     void convert_rows(const Expr& first) {
-        constexpr int64_t kLanes = 64;
         b_.loop("cr", 0, c_.mr, [&](const Expr& r) {
             const Expr row = (c_.few_rows ? sym::min(r, v_.m - 1) : first + r) * v_.a.row_stride;
-            b_.loop("ck", 0, format_.padded_k(), kLanes, [&](const Expr& k0) {
-                const tile::View raw = b_.rmem("a_raw", v_.a.dtype, {kLanes});
-                const tile::View from = strided(a_, a_.offset + row + k0 * v_.a.k_stride, kLanes, v_.a.k_stride);
+            b_.loop("ck", 0, v_.k, kConvert, [&](const Expr& k0) {
+                const tile::View raw = b_.rmem("a_raw", v_.a.dtype, {kConvert});
+                const tile::View from = strided(a_, a_.offset + row + k0 * v_.a.k_stride, kConvert, v_.a.k_stride);
                 b_.copy(from, raw, {.limits = {tile::limit_of_mode(from.layout, 0, v_.k - k0)}});
                 tile::View cast = raw;
                 if (v_.a.dtype != c_.dtype) {
-                    cast = b_.rmem("a_cast", c_.dtype, {kLanes});
+                    cast = b_.rmem("a_cast", c_.dtype, {kConvert});
                     b_.map(cast, {raw}, [](scalar::Builder&, std::span<const scalar::Value> in) { return in[0]; });
                 }
-                const tile::View to = strided(*converted_a_, converted_a_->offset + r * format_.padded_k() + k0, kLanes, 1);
-                b_.copy(cast, to, {.limits = {tile::limit_of_mode(to.layout, 0, format_.padded_k() - k0)}});
+                b_.copy(cast, strided(*converted_a_, converted_a_->offset + r * converted_row() + k0, kConvert, 1));
             });
         });
     }
@@ -162,7 +163,7 @@ private:
 
 Kernel emit_pack(const Problem& p, const View& v, const X86Config& c) {
     Builder b(name_of("pack", v, c));
-    Binding bind(p, b);
+    Binding bind(p, b, {v.b.operand});
     const PanelFormat format = format_of(v, c);
     const Expr panel = b.tasks({"panel"}, {sym::ceil_div(v.n, c.nr)})[0];
     tile::View from = bind.operand(v.b.operand);

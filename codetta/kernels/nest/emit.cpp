@@ -106,7 +106,8 @@ private:
             } else if (!contains(s_.tasks, a)) {
                 v.in_scratch = true;
                 v.strides[i] = elements;
-                elements = elements * p_.axis(a).extent;
+                // Whole vectors are stored, so the lane axis is padded.
+                elements = elements * (s_.lane_axis == a ? sym::ceil_div(p_.axis(a).extent, s_.lanes) * s_.lanes : p_.axis(a).extent);
             } else v.relative.push_back(a);
         }
         v.view = v.in_scratch ? b_.scratch(st.name, st.dtype(), tile::make_layout({elements}, {1})) : b_.rmem(st.name, st.dtype(), {at_.width()});
