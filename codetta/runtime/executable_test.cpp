@@ -421,9 +421,8 @@ TEST(Executable, WorksInAForkedChild) {
     F32 w = f32({3, 2}, {1, 2, 3, 4, 5, 6}), x = f32({6});
     const std::vector<float> expected = {1, 3, 5, 2, 4, 6};
     EXPECT_EQ(run_one(executable, {w.argument(), x.argument()}), expected);
-    std::atomic<bool> stop = false;
-    std::thread busy([&] { // holds the executable's locks again and again
-        while (!stop) run_one(executable, {w.argument(), x.argument()});
+    std::jthread busy([&](std::stop_token stop) { // holds the executable's locks again and again
+        while (!stop.stop_requested()) run_one(executable, {w.argument(), x.argument()});
     });
     for (int round = 0; round < 10; round++) {
         const pid_t child = ::fork();
@@ -435,7 +434,7 @@ TEST(Executable, WorksInAForkedChild) {
         ASSERT_EQ(::waitpid(child, &status, 0), child);
         ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
     }
-    stop = true;
+    busy.request_stop();
     busy.join();
 }
 

@@ -2,7 +2,8 @@
 
 #include "codetta/base/error.h"
 
-#include <cstdint>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <utility>
 
@@ -13,12 +14,18 @@ namespace {
 constexpr size_t page_bytes = 4096;
 constexpr size_t page_aligned_from_bytes = 64 << 10; // large blocks start on a page: no two share one, and copies run faster
 
+/// More than the machine has: asking would succeed (memory is given when touched) and kill the process later.
+bool exceeds_machine(size_t bytes) {
+    const long pages = ::sysconf(_SC_PHYS_PAGES);
+    return pages > 0 && bytes / page_bytes > static_cast<size_t>(pages);
+}
+
 } // namespace
 
 Memory::Memory(size_t bytes, const char* purpose) : bytes_(bytes) {
     if (bytes == 0) return;
     const size_t alignment = bytes >= page_aligned_from_bytes ? page_bytes : memory_alignment_bytes;
-    if (bytes <= static_cast<size_t>(PTRDIFF_MAX) - alignment)
+    if (!exceeds_machine(bytes))
         data_ = static_cast<std::byte*>(std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment));
     if (data_ == nullptr)
         throw base::UserError(fmt::format("no memory: cannot get {} bytes for {}", bytes, purpose), {},

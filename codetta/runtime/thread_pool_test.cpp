@@ -193,9 +193,8 @@ TEST(ThreadPool, WorksInAForkedChild) {
     ThreadPool pool;
     expect_each_task_once(pool, 100, 1, 3);
     // Other threads use the pool and its locks while we fork.
-    std::atomic<bool> stop = false;
-    std::thread busy([&] {
-        while (!stop) run(pool, 50, 1, 3, [](int64_t, int64_t, int) {});
+    std::jthread busy([&](std::stop_token stop) {
+        while (!stop.stop_requested()) run(pool, 50, 1, 3, [](int64_t, int64_t, int) {});
     });
     for (int round = 0; round < 20; round++) {
         const pid_t child = ::fork();
@@ -218,7 +217,7 @@ TEST(ThreadPool, WorksInAForkedChild) {
         ASSERT_EQ(::waitpid(child, &status, 0), child);
         ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "round " << round << ", status " << status;
     }
-    stop = true;
+    busy.request_stop();
     busy.join();
     expect_each_task_once(pool, 100, 1, 3); // the parent's pool is as before
 }
