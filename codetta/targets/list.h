@@ -8,6 +8,7 @@ namespace codetta::targets {
 std::vector<tile::Atom> x86_avx2_atoms();
 std::vector<tile::Atom> x86_avx512_atoms();
 std::vector<tile::Atom> x86_amx_atoms();
+std::vector<tile::Atom> sm90_atoms();
 
 /// All of them.
 tile::AtomSet atoms();
