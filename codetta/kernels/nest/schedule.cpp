@@ -59,7 +59,7 @@ std::optional<int> lie(const Problem& p, const problem::Access& access, const pr
 }
 
 // Worth of an axis as the one across the lanes; nullopt: some access forbids it.
-std::optional<double> lane_worth(const Problem& p, AxisId a) {
+std::optional<double> lane_worth(const Problem& p, const std::vector<problem::StageId>& stages, AxisId a) {
     double worth = 0;
     const auto weigh = [&](const Stage& s, const problem::Access& access, const problem::Operand& o, double weight) {
         if (access_is_indexed_along(p, s, access, a)) return false;
@@ -68,15 +68,19 @@ std::optional<double> lane_worth(const Problem& p, AxisId a) {
         worth += weight * (*l == 1 ? 4 : *l == 0 ? 1 : -3);
         return true;
     };
-    for (const Stage& s : p.stages) {
+    for (const problem::StageId id : stages) {
+        const Stage& s = p.stage(id);
         if (s.scan == a) return std::nullopt;
         if (!contains(s.axes, a) && !contains(s.reduce, a)) continue;
         for (const Read& r : s.reads) {
             if (r.from == Read::From::operand && !weigh(s, r.access, p.operands[r.source], 1)) return std::nullopt;
             if (r.from == Read::From::index && !sym::as_affine(r.expression, p.axis(a).name) && sym::depends_on(r.expression, p.axis(a).name)) return std::nullopt;
             if (r.from == Read::From::stage)
-                for (size_t i = 0; i < r.access.coordinates.size(); ++i)
-                    if (sym::depends_on(r.access.coordinates[i], p.axis(a).name) && r.access.coordinates[i] != sym::Expr::symbol(p.axis(p.stages[r.source].axes[i]).name)) return std::nullopt;
+                for (size_t i = 0; i < r.access.coordinates.size(); ++i) {
+                    if (!sym::depends_on(r.access.coordinates[i], p.axis(a).name)) continue;
+                    if (r.access.coordinates[i] != sym::Expr::symbol(p.axis(p.stages[r.source].axes[i]).name)) return std::nullopt;
+                    worth += i + 1 == r.access.coordinates.size() ? 2 : -1;  // stage values lie row major in scratch
+                }
         }
         for (const problem::Write& w : s.writes) {
             if (w.accumulate) return std::nullopt;
@@ -86,43 +90,57 @@ std::optional<double> lane_worth(const Problem& p, AxisId a) {
     return worth;
 }
 
-int64_t widest_bytes(const Problem& p) {
-    int64_t widest = 1;
-    for (const Stage& s : p.stages)
-        for (const scalar::Op& o : s.body.ops) widest = std::max(widest, scalar::bytes(o.dtype));
+int64_t widest_bytes(const Problem& p, const std::vector<problem::StageId>& stages) {
+    int64_t widest = 4;
+    for (const problem::StageId id : stages)
+        for (const scalar::Op& o : p.stage(id).body.ops) widest = std::max(widest, scalar::bytes(o.dtype));
     return widest;
 }
 
-void choose_lanes(const Problem& p, const std::vector<AxisId>& rows, int vector_bits, Schedule& s) {
+// Four vectors of the widest type at a time, fewer when the axis is short.
+int64_t lanes_of(const Problem& p, const std::vector<problem::StageId>& stages, AxisId a, int vector_bits) {
+    const int64_t lanes = 4 * vector_bits / 8 / widest_bytes(p, stages);
+    const auto extent = p.axis(a).extent.constant();
+    return extent && *extent < lanes ? static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(*extent, 1)))) : lanes;
+}
+
+std::optional<AxisId> best_lane_axis(const Problem& p, const std::vector<problem::StageId>& stages) {
+    std::optional<AxisId> axis;
     double best = 0;
     for (uint32_t i = 0; i < p.axes.size(); ++i) {
         const AxisId a{i};
-        const bool used = std::any_of(p.stages.begin(), p.stages.end(), [&](const Stage& st) { return contains(st.axes, a) || contains(st.reduce, a); });
+        const bool used = std::any_of(stages.begin(), stages.end(), [&](problem::StageId s) { return contains(p.stage(s).axes, a) || contains(p.stage(s).reduce, a); });
         if (!used || p.axis(a).extent.is(1) || is_sequential(p, a)) continue;
-        const auto worth = lane_worth(p, a);
+        const auto worth = lane_worth(p, stages, a);
         if (!worth || *worth < best || *worth <= 0) continue;  // a later, inner axis wins a tie
         best = *worth;
-        s.lane_axis = a;
+        axis = a;
     }
-    if (!s.lane_axis) return;
-    s.lanes_are_rows = contains(rows, *s.lane_axis);
-    // Four vectors of the widest type at a time (bytes: of 4-byte lanes), fewer when the axis is short.
-    s.lanes = 4 * vector_bits / 8 / std::max<int64_t>(4, widest_bytes(p));
-    if (const auto extent = p.axis(*s.lane_axis).extent.constant(); extent && *extent < s.lanes) s.lanes = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(*extent, 1))));
-    s.chunk = s.lanes * 16;
+    return axis;
 }
 
 Loop loop_of(const Stage& st, const Schedule& s) {
     Loop loop;
     for (const AxisId a : st.axes)
-        if (!contains(s.tasks, a) && !(s.lanes_are_rows && a == *s.lane_axis)) (st.scan == a ? loop.inner : loop.outer).push_back(a);
+        if (!contains(s.tasks, a) && s.row_lanes != a) (st.scan == a ? loop.inner : loop.outer).push_back(a);
     loop.inner.insert(loop.inner.end(), st.reduce.begin(), st.reduce.end());
     return loop;
 }
 
-void lane_axis_last(std::vector<AxisId>& axes, const Schedule& s) {
-    if (!s.lane_axis) return;
-    if (const auto at = std::find(axes.begin(), axes.end(), *s.lane_axis); at != axes.end()) std::rotate(at, at + 1, axes.end());
+void move_last(std::vector<AxisId>& axes, AxisId a) {
+    if (const auto at = std::find(axes.begin(), axes.end(), a); at != axes.end()) std::rotate(at, at + 1, axes.end());
+}
+
+void choose_lanes(const Problem& p, int vector_bits, Loop& loop) {
+    loop.lane_axis = best_lane_axis(p, loop.stages);
+    if (!loop.lane_axis) return;
+    if (!contains(loop.outer, *loop.lane_axis) && !contains(loop.inner, *loop.lane_axis)) {
+        loop.lane_axis.reset();
+        return;
+    }
+    loop.lanes = lanes_of(p, loop.stages, *loop.lane_axis, vector_bits);
+    move_last(loop.outer, *loop.lane_axis);
+    move_last(loop.inner, *loop.lane_axis);
 }
 
 bool same_set(std::vector<AxisId> a, std::vector<AxisId> b) {
@@ -167,27 +185,34 @@ std::optional<sym::Affine> address_along(const Problem& p, const problem::Access
     return sym::as_affine(address(access, strides), p.axis(axis).name);
 }
 
-Schedule schedule(const Problem& p, int vector_bits) {
+Schedule schedule(const Problem& p, int vector_bits, const std::vector<problem::StageId>& alone) {
     Schedule s;
     std::vector<AxisId> rows;
     if (const auto view = problem::as_rows(p))
         for (const AxisId a : view->rows)
             if (!is_sequential(p, a)) rows.push_back(a);
-    if (vector_bits > 0) choose_lanes(p, rows, vector_bits, s);
+    std::vector<problem::StageId> all;
+    for (uint32_t i = 0; i < p.stages.size(); ++i) all.push_back(problem::StageId{i});
+    if (vector_bits > 0)
+        if (const auto axis = best_lane_axis(p, all); axis && contains(rows, *axis)) {
+            s.row_lanes = axis;
+            s.lanes = lanes_of(p, all, *axis, vector_bits);
+            s.chunk = s.lanes * 16;
+        }
     for (const AxisId a : rows)
-        if (!(s.lanes_are_rows && a == *s.lane_axis)) s.tasks.push_back(a);
+        if (s.row_lanes != a) s.tasks.push_back(a);
     s.stored.assign(p.stages.size(), false);
     for (uint32_t i = 0; i < p.stages.size(); ++i) {
         const Stage& st = p.stages[i];
         Loop own = loop_of(st, s);
-        if (s.loops.empty() || !can_join(p, s.loops.back(), st, own)) s.loops.push_back(std::move(own));
+        const auto is_alone = [&](problem::StageId id) { return std::find(alone.begin(), alone.end(), id) != alone.end(); };
+        const bool apart = is_alone(problem::StageId{i}) || (!s.loops.empty() && is_alone(s.loops.back().stages.back()));
+        if (s.loops.empty() || apart || !can_join(p, s.loops.back(), st, own)) s.loops.push_back(std::move(own));
         else if (!own.inner.empty()) s.loops.back().outer = own.outer, s.loops.back().inner = own.inner;
         s.loops.back().stages.push_back(problem::StageId{i});
     }
-    for (Loop& loop : s.loops) {
-        lane_axis_last(loop.outer, s);
-        lane_axis_last(loop.inner, s);
-    }
+    if (vector_bits > 0 && !s.row_lanes)
+        for (Loop& loop : s.loops) choose_lanes(p, vector_bits, loop);
     for (const Loop& loop : s.loops)
         for (const problem::StageId id : loop.stages)
             for (const Read& r : p.stage(id).reads)

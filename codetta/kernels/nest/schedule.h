@@ -14,21 +14,22 @@ namespace codetta::kernels::nest {
 struct Loop {
     std::vector<problem::AxisId> outer, inner;
     std::vector<problem::StageId> stages;
+    std::optional<problem::AxisId> lane_axis;   // of outer or inner; nullopt: one element at a time, or row lanes
+    int64_t lanes = 1;
 };
 
 struct Schedule {
-    std::vector<problem::AxisId> tasks;         // one task = one tuple of these (and one chunk of the lane axis when it is a row axis)
-    std::optional<problem::AxisId> lane_axis;   // nullopt: scalar code
-    bool lanes_are_rows = false;                // the lane axis enumerates rows: reductions run lane by lane
-    int64_t lanes = 1;                          // elements of the lane axis handled by one statement
-    int64_t chunk = 1;                          // lanes_are_rows: elements of the lane axis in one task, a multiple of lanes
+    std::vector<problem::AxisId> tasks;         // one task = one tuple of these (and one chunk of the row lanes)
+    std::optional<problem::AxisId> row_lanes;   // a row axis that lies across the lanes of every loop: reductions run lane by lane
+    int64_t lanes = 1;                          // of row_lanes: elements handled by one statement
+    int64_t chunk = 1;                          // of row_lanes: elements of one task, a multiple of lanes
     std::vector<Loop> loops;
     std::vector<bool> stored;                   // per stage: its value is kept for later loops (scratch when it has inner axes)
 };
 
 // @pre no read of a stage at another place than its own index, unless that axis is an inner axis of the reader
-// vector_bits 0: scalar code.
-Schedule schedule(const problem::Problem& p, int vector_bits);
+// vector_bits 0: scalar code. alone: stages that get a loop of their own (the blocked products of other templates).
+Schedule schedule(const problem::Problem& p, int vector_bits, const std::vector<problem::StageId>& alone = {});
 
 // Every axis expression of an access as a function of one axis: address == coefficient * axis + rest (in elements); nullopt when it is not affine in it.
 std::optional<sym::Affine> address_along(const problem::Problem& p, const problem::Access& access, const std::vector<sym::Expr>& strides, problem::AxisId axis);

@@ -1,0 +1,172 @@
+#include "codetta/kernels/nest/loop.h"
+
+#include <algorithm>
+
+namespace codetta::kernels::nest {
+
+using problem::AxisId;
+using problem::Stage;
+using scalar::DType;
+using sym::Expr;
+using tile::Argument;
+using tile::View;
+
+namespace {
+
+template <class Id>
+bool contains(const std::vector<Id>& ids, Id id) {
+    return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
+} // namespace
+
+void LoopEmitter::lane_loop(AxisId axis, int64_t lanes, const Expr& begin, const Expr& end, const std::function<void()>& body) {
+    const std::string& name = p_.axis(axis).name;
+    const Expr whole = b_.facts().divisor(end - begin) % lanes == 0 ? end : b_.let(name + "_whole", begin + sym::floor_div(end - begin, lanes) * lanes);
+    const auto at = [&](const Expr& index, std::optional<Expr> limit) {
+        at_.set(axis, index);
+        at_.open_lanes(axis, lanes, std::move(limit));
+        body();
+        at_.close_lanes();
+    };
+    if (end == begin + lanes) at(begin, std::nullopt);
+    else b_.loop(name, begin, whole, lanes, [&](const Expr& index) { at(index, std::nullopt); });
+    if (whole != end) b_.when({sym::lt(whole, end)}, [&] { at(whole, end - whole); });
+}
+
+void LoopEmitter::allocate_stored() {
+    for (uint32_t i = 0; i < p_.stages.size(); ++i)
+        if (s_.stored[i]) at_.value(i) = allocate(i);
+}
+
+void LoopEmitter::run(const Loop& loop) {
+    nest(loop, loop.outer, [&] { inner_nest(loop); });
+}
+
+StageValue LoopEmitter::allocate(uint32_t stage) {
+    const Stage& st = p_.stages[stage];
+    const Loop* loop = nullptr;
+    for (const Loop& l : s_.loops)
+        if (contains(l.stages, problem::StageId{stage})) loop = &l;
+    StageValue v;
+    v.per_lane = s_.row_lanes.has_value();
+    v.strides.assign(st.axes.size(), 0);
+    Expr elements = at_.width();
+    for (size_t i = st.axes.size(); i-- > 0;) {
+        const AxisId a = st.axes[i];
+        if (s_.row_lanes == a) {
+            v.strides[i] = 1;
+            v.relative.push_back(a);
+        } else if (!contains(s_.tasks, a)) {
+            v.in_scratch = true;
+            v.strides[i] = elements;
+            // Whole vectors are stored, so the lane axis is padded.
+            elements = elements * (loop->lane_axis == a ? sym::ceil_div(p_.axis(a).extent, loop->lanes) * loop->lanes : p_.axis(a).extent);
+        } else v.relative.push_back(a);
+    }
+    v.view = v.in_scratch ? b_.scratch(st.name, st.dtype(), tile::make_layout({elements}, {1})) : b_.rmem(st.name, st.dtype(), {at_.width()});
+    return v;
+}
+
+void LoopEmitter::nest(const Loop& l, const std::vector<AxisId>& axes, const std::function<void()>& body, size_t depth) {
+    if (depth == axes.size()) return body();
+    const AxisId a = axes[depth];
+    if (l.lane_axis == a) lane_loop(a, l.lanes, 0, p_.axis(a).extent, [&] { nest(l, axes, body, depth + 1); });
+    else
+        b_.loop(p_.axis(a).name, 0, p_.axis(a).extent, [&](const Expr& index) {
+            at_.set(a, index);
+            nest(l, axes, body, depth + 1);
+        });
+}
+
+void LoopEmitter::inner_nest(const Loop& l) {
+    std::vector<std::vector<View>> states(l.stages.size());
+    const bool lanes_reduced = l.lane_axis && contains(l.inner, *l.lane_axis);
+    for (size_t i = 0; i < l.stages.size(); ++i)
+        if (const Stage& st = p_.stage(l.stages[i]); st.combiner) states[i] = identities(st, lanes_reduced ? l.lanes : at_.width());
+    nest(l, l.inner, [&] {
+        for (size_t i = 0; i < l.stages.size(); ++i) {
+            const Stage& st = p_.stage(l.stages[i]);
+            const std::vector<Argument> arguments = at_.reads(st);
+            if (!st.combiner) finish_stage(l.stages[i], at_.body(st, arguments));
+            else {
+                combine(st, states[i], arguments, lanes_reduced);
+                if (st.scan) finish_stage(l.stages[i], finished(st, states[i]));
+            }
+        }
+    });
+    for (size_t i = 0; i < l.stages.size(); ++i)
+        if (const Stage& st = p_.stage(l.stages[i]); st.combiner && !st.scan) finish_stage(l.stages[i], finished(st, lanes_reduced ? across_lanes(st, states[i], l.lanes) : states[i]));
+}
+
+std::vector<View> LoopEmitter::identities(const Stage& st, int64_t n) {
+    std::vector<View> state;
+    for (size_t c = 0; c < st.combiner->state.size(); ++c) {
+        scalar::Builder f;
+        const scalar::Op& id = st.combiner->identity[c];
+        const scalar::Value v = scalar::is_float(id.dtype) ? f.constant(id.dtype, id.float_value) : f.integer(id.dtype, id.int_value);
+        state.push_back(b_.rmem(st.name + "_state", st.combiner->state[c], {n}));
+        b_.map({state.back()}, {}, f.finish({v}));
+    }
+    return state;
+}
+
+// state := combine(state, lift(body(reads), position)); lanes past the end keep the identity.
+void LoopEmitter::combine(const Stage& st, const std::vector<View>& state, const std::vector<Argument>& arguments, bool lanes_reduced) {
+    const scalar::Combiner& c = *st.combiner;
+    scalar::Builder f;
+    std::vector<scalar::Value> old, in;
+    for (const DType t : c.state) old.push_back(f.parameter(t));
+    for (const DType t : st.body.parameters()) in.push_back(f.parameter(t));
+    const scalar::Value position = f.parameter(DType::i64);
+    const bool masked = lanes_reduced && at_.limit();
+    const scalar::Value lane = masked ? f.parameter(DType::i64) : 0, limit = masked ? f.parameter(DType::i64) : 0;
+    const scalar::Value element = f.inline_call(st.body, in)[0];
+    std::vector<scalar::Value> both = old;
+    for (const scalar::Value v : f.inline_call(c.lift, std::vector<scalar::Value>{element, position})) both.push_back(v);
+    if (masked) {
+        const scalar::Value inside = f.apply(scalar::Prim::lt, {lane, limit});
+        for (size_t i = 0; i < c.state.size(); ++i) {
+            const scalar::Op& id = c.identity[i];
+            const scalar::Value identity = scalar::is_float(id.dtype) ? f.constant(id.dtype, id.float_value) : f.integer(id.dtype, id.int_value);
+            both[old.size() + i] = f.apply(scalar::Prim::select, {inside, both[old.size() + i], identity});
+        }
+    }
+    std::vector<Argument> all;
+    for (const View& v : state) all.emplace_back(v);
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    all.emplace_back(position_of(st));
+    if (masked) all.insert(all.end(), {Argument(Expr::symbol("c0")), Argument(*at_.limit())});
+    b_.map(state, all, f.finish(f.inline_call(c.combine, both)));
+}
+
+Expr LoopEmitter::position_of(const Stage& st) const {
+    Expr position = 0;
+    for (const AxisId a : st.reduce) position = position * p_.axis(a).extent + at_.lane_index(a);
+    return position;
+}
+
+std::vector<View> LoopEmitter::across_lanes(const Stage& st, const std::vector<View>& state, int64_t lanes) {
+    std::vector<View> one = identities(st, 1), spread;
+    for (const View& v : one) spread.push_back(strided(v, 0, lanes, 0));
+    b_.reduce(state, spread, st.combiner->combine);
+    return one;
+}
+
+View LoopEmitter::finished(const Stage& st, const std::vector<View>& state) {
+    if (st.combiner->finish.is_identity()) return state[0];
+    const View v = b_.rmem(st.name, st.dtype(), {at_.width()});
+    b_.map({v}, {state.begin(), state.end()}, st.combiner->finish);
+    return v;
+}
+
+void LoopEmitter::finish_stage(problem::StageId id, const View& value) {
+    const Stage& st = p_.stage(id);
+    StageValue& home = at_.value(id.value);
+    if (!s_.stored[id.value]) home = {value, at_.lanes_open(), false, {}, {}};
+    else if (home.in_scratch) at_.store(home, st, value);
+    else b_.copy(value, home.view);
+    at_.write(st, value);
+}
+
+} // namespace codetta::kernels::nest
