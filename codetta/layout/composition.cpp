@@ -3,6 +3,8 @@
 #include "codetta/base/error.h"
 #include "codetta/layout/coalesce.h"
 
+#include <algorithm>
+
 namespace codetta::layout {
 
 using sym::Expr;
@@ -49,9 +51,45 @@ private:
         return make_layout(modes);
     }
 
-    // Walks through the modes of a with `extent` steps of `step` left.
-    Layout compose_leaf(Expr extent, Expr step) {
+    [[noreturn]] void refuse_leaf(const Expr& extent, const Expr& step) const {
+        refuse(fmt::format("{} steps of {} neither stay inside a mode nor fill it evenly", to_string(extent), to_string(step)));
+    }
+
+    Layout compose_leaf(const Expr& extent, const Expr& step) {
         if (extent.is(1) || step.is(0)) return {extent, 0};
+        bool all_static = extent.constant() && step.constant();
+        for (size_t i = 0; i + 1 < modes_.size(); ++i) all_static = all_static && modes_[i].extent.constant();
+        return make_flat(all_static ? walk_static(*extent.constant(), *step.constant()) : walk_symbolic(extent, step));
+    }
+
+    // A step is one digit per mode of a; steps add up without a carry for as long as every digit stays inside its mode.
+    std::vector<Leaf> walk_static(int64_t extent, int64_t step) {
+        std::vector<Leaf> parts;
+        const int64_t whole_extent = extent, whole_step = step;
+        if (step < 0) refuse_leaf(extent, step);
+        while (extent > 1) {
+            std::vector<int64_t> digits(modes_.size());
+            int64_t rest = step, run = extent;
+            Expr stride = 0;
+            for (size_t i = 0; i < modes_.size(); ++i) {
+                bool last = i + 1 == modes_.size();
+                int64_t room = last ? 0 : *modes_[i].extent.constant();
+                digits[i] = last ? rest : rest % room;
+                rest = last ? 0 : rest / room;
+                stride += digits[i] * modes_[i].stride;
+                if (!last && digits[i] > 0) run = std::min(run, (room - 1) / digits[i] + 1);
+            }
+            if (extent % run != 0) refuse_leaf(whole_extent, whole_step);
+            for (size_t i = 0; i < modes_.size(); ++i) reach_[i] += (run - 1) * digits[i];
+            parts.push_back({run, stride});
+            extent /= run;
+            step *= run;
+        }
+        return parts;
+    }
+
+    // Mode after mode: a leaf stays inside one, steps over it, or fills it and goes on in the next.
+    std::vector<Leaf> walk_symbolic(Expr extent, Expr step) {
         const Expr whole_extent = extent, whole_step = step;
         std::vector<Leaf> parts;
         auto take = [&](size_t mode, const Expr& count) {
@@ -63,20 +101,18 @@ private:
             if (i + 1 == modes_.size() || facts_.proves(sym::lt((extent - 1) * step, room))) {
                 take(i, extent);
                 extent = 1;
-            } else if (auto over = divide_exactly(step, room, facts_)) { // steps over this mode
+            } else if (auto over = divide_exactly(step, room, facts_)) {
                 step = *over;
             } else {
                 auto count = divide_exactly(room, step, facts_);
                 auto rest = count ? divide_exactly(extent, *count, facts_) : std::nullopt;
-                if (!rest)
-                    refuse(fmt::format("{} steps of {} neither stay inside a mode of extent {} nor fill it evenly", to_string(whole_extent),
-                                       to_string(whole_step), to_string(room)));
+                if (!rest) refuse_leaf(whole_extent, whole_step);
                 take(i, *count);
                 extent = *rest;
                 step = 1;
             }
         }
-        return make_flat(parts);
+        return parts;
     }
 };
 

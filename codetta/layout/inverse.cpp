@@ -3,7 +3,6 @@
 #include "codetta/base/error.h"
 #include "codetta/layout/coalesce.h"
 #include "codetta/layout/complement.h"
-#include "codetta/layout/composition.h"
 
 namespace codetta::layout {
 
@@ -39,38 +38,18 @@ Layout left_inverse(const Layout& l, const sym::Facts& facts) {
     return inverse;
 }
 
-Layout max_common_layout(const Layout& a, const Layout& b, const sym::Facts& facts) {
-    std::vector<Leaf> walk = leaves(right_inverse(b));
-    // a read along ever shorter parts of b's walk, until it begins with 0, 1, 2, ...
-    for (; !walk.empty(); walk.pop_back()) {
-        Layout inverse = make_flat(walk);
-        Layout read;
-        try {
-            read = coalesce(composition(a, inverse, facts));
-        } catch (const base::UserError&) {
-            continue;
-        }
-        Leaf first = leaves(read)[0];
-        if (!first.stride.is(1)) return {1, 0};
-        // the part of the walk of that length; a leaf may be cut in two
-        std::vector<Leaf> common;
-        Expr wanted = first.extent;
-        for (const Leaf& leaf : walk) {
-            if (wanted.is(1)) break;
-            if (auto rest = divide_exactly(wanted, leaf.extent, facts)) {
-                common.push_back(leaf);
-                wanted = *rest;
-            } else {
-                common.push_back({wanted, leaf.stride});
-                wanted = 1;
-            }
-        }
-        return coalesce(make_flat(common));
+Layout max_common_layout(const Layout& a, const Layout& b) {
+    std::vector<Leaf> x = leaves(right_inverse(a)), y = leaves(right_inverse(b)), common;
+    for (size_t i = 0; i < x.size() && i < y.size() && x[i].stride == y[i].stride; ++i) {
+        bool same = x[i].extent == y[i].extent;
+        if (!same && !(x[i].extent.constant() && y[i].extent.constant())) break;
+        common.push_back({sym::min(x[i].extent, y[i].extent), x[i].stride});
+        if (!same) break;
     }
-    return {1, 0};
+    return coalesce(make_flat(common));
 }
 
-Expr max_common_vector(const Layout& a, const Layout& b, const sym::Facts& facts) { return size(max_common_layout(a, b, facts)); }
+Expr max_common_vector(const Layout& a, const Layout& b) { return size(max_common_layout(a, b)); }
 
 Expr contiguous_run(const Layout& mode) {
     Leaf first = leaves(coalesce(mode))[0];

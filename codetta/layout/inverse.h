@@ -14,10 +14,10 @@ Layout right_inverse(const Layout& l);
 Layout left_inverse(const Layout& l, const sym::Facts& facts = {});
 
 // Where two layouts agree: r with a(r(i)) == b(r(i)) == i for all i < size(r), the largest found.
-Layout max_common_layout(const Layout& a, const Layout& b, const sym::Facts& facts = {});
+Layout max_common_layout(const Layout& a, const Layout& b);
 // How many of the first elements lie in the same order and without a gap in both: a vector copy may move so many at a time.
 // @post for all i < max_common_vector(a, b): there is one c with a(c) == b(c) == i
-sym::Expr max_common_vector(const Layout& a, const Layout& b, const sym::Facts& facts = {});
+sym::Expr max_common_vector(const Layout& a, const Layout& b);
 // How many first elements of a mode lie without a gap.
 // @post for all i < contiguous_run(m): m(i) == i, or the run is 1
 sym::Expr contiguous_run(const Layout& mode);

@@ -38,7 +38,7 @@ bool is_static(const Layout& l);
 void verify(const Layout& l); // shape and stride congruent, else UserError
 
 // The first mode fastest, without gaps.
-// @post for all i: make_column_major(s)(i) == i
+// @post for all i < size: make_column_major(s)(i) == i
 Layout make_column_major(IntTuple shape);
 // The last leaf fastest, without gaps.
 Layout make_row_major(IntTuple shape);

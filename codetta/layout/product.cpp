@@ -1,7 +1,6 @@
 #include "codetta/layout/product.h"
 
 #include "codetta/base/error.h"
-#include "codetta/layout/coalesce.h"
 #include "codetta/layout/complement.h"
 #include "codetta/layout/modes.h"
 
@@ -59,7 +58,7 @@ Layout interleave(const Layout& block, const Layout& tiles, bool block_first, co
     std::vector<Layout> modes;
     for (size_t i = 0; i < rank; ++i) {
         Layout of_block = product.mode(0).mode(i), of_tiles = product.mode(1).mode(i);
-        modes.push_back(coalesce(block_first ? make_layout({of_block, of_tiles}) : make_layout({of_tiles, of_block})));
+        modes.push_back(block_first ? make_layout({of_block, of_tiles}) : make_layout({of_tiles, of_block}));
     }
     return make_layout(modes);
 }

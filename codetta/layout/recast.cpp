@@ -3,6 +3,8 @@
 #include "codetta/base/error.h"
 #include "codetta/layout/composition.h"
 
+#include <algorithm>
+
 namespace codetta::layout {
 
 using sym::Expr;
@@ -22,10 +24,15 @@ Layout upcast(const Layout& l, int64_t factor, const sym::Facts& facts) {
 }
 
 Layout downcast(const Layout& l, int64_t factor) {
+    std::vector<Leaf> parts = leaves(l);
+    auto unit = std::find_if(parts.begin(), parts.end(), [](const Leaf& leaf) { return leaf.stride.is(1) && !leaf.extent.is(1); });
+    if (unit == parts.end()) unit = std::find_if(parts.begin(), parts.end(), [](const Leaf& leaf) { return leaf.extent.is(1); });
+    if (unit == parts.end())
+        throw base::UserError(fmt::format("downcast of {} by {}: no leaf of stride 1 can hold the parts", to_string(l), factor));
     std::vector<Expr> extents, strides;
-    for (const Leaf& leaf : leaves(l)) {
-        extents.push_back(leaf.stride.is(1) ? leaf.extent * factor : leaf.extent);
-        strides.push_back(leaf.stride.is(1) ? leaf.stride : leaf.stride * factor);
+    for (auto leaf = parts.begin(); leaf != parts.end(); ++leaf) {
+        extents.push_back(leaf == unit ? leaf->extent * factor : leaf->extent);
+        strides.push_back(leaf == unit ? Expr(1) : leaf->stride * factor);
     }
     return {unflatten(l.shape, extents), unflatten(l.stride, strides)};
 }
