@@ -75,7 +75,7 @@ OpDef embedding_dense_backward() {
 OpDef gather() {
     OpDef op;
     op.name = "gather";
-    op.signature = "(x, index) dim: int";
+    op.signature = "(x, indices) dim: int";
     op.kind = graph::OpKind::index;
     op.summary = "torch.gather.";
     op.infer = [](const NodeView& n) {
@@ -110,7 +110,7 @@ OpDef gather() {
 OpDef index_select() {
     OpDef op;
     op.name = "index_select";
-    op.signature = "(x, index) dim: int";
+    op.signature = "(x, indices) dim: int";
     op.kind = graph::OpKind::index;
     op.summary = "torch.index_select.";
     op.infer = [](const NodeView& n) {

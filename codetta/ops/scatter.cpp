@@ -137,7 +137,7 @@ void update_along(Lowering& low, const NodeView& n, bool accumulate, double alph
 }
 
 OpDef index_copy() {
-    return updated_copy("index_copy", "(x, index, source) dim: int",
+    return updated_copy("index_copy", "(x, indices, source) dim: int",
                         "torch.index_copy: x with source written at the indices of a dimension.", check_index_along,
                         [](Lowering& low, const NodeView& n) { update_along(low, n, false, 1); },
                         {"f32[5, 3], i64[2] in 0..5, f32[2, 3]; dim=0", "bf16[2, 4, 3], i64[1] in 0..4, bf16[2, 1, 3]; dim=1",
@@ -145,7 +145,7 @@ OpDef index_copy() {
 }
 
 OpDef index_add() {
-    return updated_copy("index_add", "(x, index, source) dim: int, alpha: number = 1",
+    return updated_copy("index_add", "(x, indices, source) dim: int, alpha: number = 1",
                         "torch.index_add: x plus alpha * source at the indices of a dimension.", check_index_along,
                         [](Lowering& low, const NodeView& n) { update_along(low, n, true, n.number("alpha")); },
                         {"f32[3, 2], i64[5] in 0..3, f32[5, 2]; dim=0", "f32[2, 3], i64[4] in 0..3, f32[2, 4]; dim=1, alpha=0.5",
@@ -219,12 +219,12 @@ std::vector<OpDef> scatter_ops() {
         index_copy(),
         index_add(),
         index_put(),
-        updated_copy("scatter", "(x, index, source?) dim: int, scalar: number?",
+        updated_copy("scatter", "(x, indices, source?) dim: int, scalar: number?",
                      "torch.scatter: x with source (or a number) written at the indices; last wins.", check_scatter,
                      [](Lowering& low, const NodeView& n) { update_scattered(low, n, false); },
                      {"f32[4, 3], i64[2, 3] in 0..4, f32[2, 3]; dim=0", "bf16[2, 5], i64[2, 2] in 0..5; dim=1, scalar=1.5",
                       "i64[5], i64[3] in 0..5, i64[4]; dim=0"}),
-        updated_copy("scatter_add", "(x, index, source) dim: int", "torch.scatter_add: x plus source at the indices.", check_scatter,
+        updated_copy("scatter_add", "(x, indices, source) dim: int", "torch.scatter_add: x plus source at the indices.", check_scatter,
                      [](Lowering& low, const NodeView& n) { update_scattered(low, n, true); },
                      {"f32[4, 3], i64[5, 3] in 0..4, f32[5, 3]; dim=0", "i64[4], i64[6] in 0..4, i64[6]; dim=0"}),
     };
