@@ -67,21 +67,16 @@ int64_t Iteration::size() const {
 
 Iteration iterate(std::span<const layout::Layout> layouts) {
     Iteration result;
-    const size_t rank = layouts[0].rank();
-    for (const auto& view : layouts) CODETTA_CHECK(view.rank() == rank, "views of rank {} and {} in one statement", rank, view.rank());
-    for (size_t mode = 0; mode < rank; ++mode) {
-        std::vector<std::vector<Leaf>> leaves(layouts.size());
-        int64_t size = 0;
-        for (size_t v = 0; v < layouts.size(); ++v) {
-            const auto part = layouts[v].mode(mode);
-            collect_leaves(part.shape, part.stride, leaves[v]);
-            int64_t own = 1;
-            for (const auto& leaf : leaves[v]) own *= leaf.extent;
-            CODETTA_CHECK(v == 0 || own == size, "views of extent {} and {} in mode {} of one statement", size, own, mode);
-            size = own;
-        }
-        for (auto& dim : refine(std::move(leaves))) result.dims.push_back(std::move(dim));
+    std::vector<std::vector<Leaf>> leaves(layouts.size());
+    int64_t size = 0;
+    for (size_t v = 0; v < layouts.size(); ++v) {
+        collect_leaves(layouts[v].shape, layouts[v].stride, leaves[v]);
+        int64_t own = 1;
+        for (const auto& leaf : leaves[v]) own *= leaf.extent;
+        CODETTA_CHECK(v == 0 || own == size, "views of {} and {} elements in one statement", size, own);
+        size = own;
     }
+    result.dims = refine(std::move(leaves));
     for (bool merged = true; merged;) {
         merged = false;
         for (size_t inner = 0; inner < result.dims.size() && !merged; ++inner)

@@ -19,7 +19,8 @@ struct Iteration {
     int64_t size() const;
 };
 
-/// @pre the layouts have static shapes with equal sizes of their top-level modes; InternalError when they have no common refinement
+/// Coordinates correspond by their number (the first sub-mode fastest), as everywhere in layouts.
+/// @pre the layouts have static shapes of one size; InternalError when they have no common refinement
 /// Coordinates that somebody asks for (limits, `c0` of a map) are views like any other: of stride 1 in their mode and 0 elsewhere.
 Iteration iterate(std::span<const layout::Layout> layouts);
 

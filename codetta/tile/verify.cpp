@@ -198,7 +198,9 @@ private:
         demand(f.dtype == dtype(v), "{} of {} is {}, the view's is {}", which, name, scalar::to_string(f.dtype), scalar::to_string(dtype(v)));
         bool memory = f.space == Space::gmem || f.space == Space::scratch;
         Space s = buffer(v).space;
-        demand(f.space == s || (memory && (s == Space::gmem || s == Space::scratch)), "{} of {} lies in {}, the view in {}", which, name,
+        bool in_memory = s == Space::gmem || s == Space::scratch;
+        bool loaded = f.space == Space::rmem && f.threads() == 1 && which != "d"; // a vector operand may come from memory
+        demand(f.space == s || (in_memory && (memory || loaded)), "{} of {} lies in {}, the view in {}", which, name,
                words::spell(words::kSpaces, f.space), words::spell(words::kSpaces, s));
     }
 

@@ -1,0 +1,74 @@
+#include "codetta/codegen/compile.h"
+
+#include "codetta/base/error.h"
+#include "codetta/codegen/backend.h"
+#include "codetta/codegen/x86/statements.h"
+
+#include <fmt/ranges.h>
+#include <llvm/Support/raw_ostream.h>
+
+namespace codetta::codegen {
+
+namespace {
+
+// A module in its own context; the machine is made for the module and must outlive it.
+struct Compiled {
+    llvm::LLVMContext context;
+    std::unique_ptr<llvm::TargetMachine> machine;
+    std::unique_ptr<llvm::Module> module;
+};
+
+std::unique_ptr<Compiled> make_module(const tile::Program& program, const tile::AtomSet& atoms, const base::Target& target, bool optimised) {
+    for (const auto& feature : program.required)
+        if (!target.has(feature))
+            throw base::UserError(fmt::format("the kernel '{}' needs {}, which the target {} lacks", program.name, feature, target.name), {},
+                                  "choose another target or let the choice be made by 'auto'");
+    auto made = std::make_unique<Compiled>();
+    made->machine = make_target_machine(target);
+    made->module = std::make_unique<llvm::Module>(program.name, made->context);
+    made->module->setDataLayout(made->machine->createDataLayout());
+    x86::emit_kernel(*made->module, program, atoms, target);
+    prepare(*made->module, *made->machine, target);
+    verify(*made->module);
+    if (optimised) optimise(*made->module, *made->machine);
+    return made;
+}
+
+base::KernelSignature signature_of(const tile::Program& program) {
+    base::KernelSignature signature;
+    for (const auto& buffer : program.buffers)
+        if (buffer.parameter)
+            signature.pointers.push_back({buffer.name, std::string(scalar::to_string(buffer.dtype)), buffer.written ? base::PointerRole::output : base::PointerRole::input});
+    signature.integers = program.integers;
+    signature.checks = program.checks;
+    return signature;
+}
+
+} // namespace
+
+base::CodeImage compile(const tile::Program& program, const tile::AtomSet& atoms, const base::Target& target) {
+    auto made = make_module(program, atoms, target, true);
+    base::CodeImage image;
+    image.kind = base::CodeKind::x86_elf;
+    image.bytes = emit_object(*made->module, *made->machine);
+    if (const auto missing = undefined_symbols(image.bytes); !missing.empty())
+        throw base::InternalError(fmt::format("the code of '{}' calls what it does not have: {}", program.name, fmt::join(missing, ", ")));
+    image.entries.push_back({program.name, signature_of(program)});
+    image.required_features.assign(target.features.begin(), target.features.end());
+    return image;
+}
+
+std::string llvm_ir(const tile::Program& program, const tile::AtomSet& atoms, const base::Target& target, bool optimised) {
+    auto made = make_module(program, atoms, target, optimised);
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    made->module->print(stream, nullptr);
+    return text;
+}
+
+std::string assembly(const tile::Program& program, const tile::AtomSet& atoms, const base::Target& target) {
+    auto made = make_module(program, atoms, target, true);
+    return emit_assembly(*made->module, *made->machine);
+}
+
+} // namespace codetta::codegen
