@@ -24,8 +24,9 @@ std::string set_message(std::string_view name, std::string_view value) {
 
 TEST(Options, EachRowSetsAndPrintsWhatItGot) {
     const std::vector<std::pair<std::string, std::string>> pairs = {
-        {"mode", "max-autotune"}, {"freeze", "true"}, {"numerics", "eager"},  {"fallback", "error"}, {"target", "x86_avx2"},
-        {"threads", "3"},         {"dump", "d"},      {"log_level", "debug"}, {"verify", "true"},    {"perf_map", "true"}};
+        {"mode", "max-autotune"}, {"freeze", "true"},   {"numerics", "eager"},  {"fallback", "error"},
+        {"target", "x86_avx2"},   {"threads", "3"},     {"dump", "d"},          {"log_level", "debug"},
+        {"verify", "true"},       {"perf_map", "true"}, {"interpreter", "true"}};
     const Options options = apply_options({}, pairs);
     ASSERT_EQ(pairs.size(), option_table().size());
     for (size_t i = 0; i < pairs.size(); i++) {
@@ -55,7 +56,7 @@ TEST(Options, NoModeImpliesFreeze) {
 TEST(Options, UnknownNamesAndValuesSayTheNearest) {
     EXPECT_EQ(set_message("freez", "true"), "unknown option 'freez'; did you mean 'freeze'?");
     EXPECT_EQ(set_message("qqqqqqqq", "1"), "unknown option 'qqqqqqqq'; known are 'mode', 'freeze', 'numerics', 'fallback', 'target', "
-                                            "'threads', 'dump', 'log_level', 'verify', 'perf_map'");
+                                            "'threads', 'dump', 'log_level', 'verify', 'perf_map', 'interpreter'");
     EXPECT_EQ(set_message("mode", "max-autotun"), "option 'mode': unknown value 'max-autotun'; did you mean 'max-autotune'?");
     EXPECT_EQ(set_message("freeze", "ture"), "option 'freeze': unknown value 'ture'; did you mean 'true'?");
     EXPECT_EQ(set_message("threads", "-1"), "option 'threads': unknown value '-1'; give a number from 0 to 4096");

@@ -23,6 +23,8 @@ namespace {
 constexpr uint64_t page_bytes = 4096;
 constexpr uint64_t largest_image_bytes = uint64_t(1) << 30; // 32-bit displacements reach everywhere inside
 constexpr uint64_t largest_alignment = page_bytes;
+constexpr uint64_t space_before_code = 64; // tools look at the bytes before a function (UBSan's check of indirect calls does)
+constexpr int breakpoint = 0xcc;           // int3, between functions: a stray jump stops at once
 
 uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * to; }
 
@@ -35,7 +37,9 @@ uint64_t round_up(uint64_t value, uint64_t to) { return (value + to - 1) / to * 
 class Image {
 public:
     explicit Image(const ElfObject& object) : object_(object), place_(object.sections().size()) {
+        size_ = space_before_code;
         place_sections(true);
+        if (size_ == space_before_code) throw_damaged("no code in it");
         code_bytes_ = size_ = round_up(size_, page_bytes);
         place_sections(false);
         find_relocations();
@@ -52,6 +56,7 @@ public:
 
     /// Copies the sections to `base` and fills in all addresses.
     void write(std::byte* base) const {
+        std::memset(base, breakpoint, code_bytes_);
         const auto& sections = object_.sections();
         for (size_t i = 0; i < sections.size(); i++) {
             if (!place_[i] || sections[i].sh_type == SHT_NOBITS) continue; // fresh memory is zero
@@ -206,8 +211,6 @@ void append_perf_map(std::string_view name, const void* address, size_t bytes) {
 LoadedCode::LoadedCode(std::span<const std::byte> object, const LoadOptions& options) {
     const ElfObject elf(object);
     const Image image(elf);
-    if (image.code_bytes() == 0) throw_damaged("no code in it");
-
     void* mapping = ::mmap(nullptr, image.size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapping == MAP_FAILED) throw_system_error("get memory for generated code", errno);
     LoadedCode loading; // unmaps when something below throws
