@@ -17,7 +17,7 @@ Value ScalarBody::widen_small(Value v) { return v.make(ir_.b.CreateFPExt(v.v, wi
 
 Value ScalarBody::narrow_small(Value v, DType to) {
     llvm::Type* type = with_element(v, ir_.type(to));
-    if (to == DType::f16 || target_.has("avx512_bf16")) return v.make(ir_.b.CreateFPTrunc(v.v, type));
+    if (to == DType::f16 || (target_.has("avx512_bf16") && Ir::lanes(v.v) >= 4)) return v.make(ir_.b.CreateFPTrunc(v.v, type));
     Value raw = bits(v);
     Value odd = shift_right_logical(raw, 16) & raw.integer(1);
     Value rounded = shift_right_logical(raw + (odd + raw.integer(0x7fff)), 16);

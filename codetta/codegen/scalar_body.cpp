@@ -71,6 +71,8 @@ int64_t ScalarBody::cost(const scalar::Function& f) {
 }
 
 Value ScalarBody::apply(const Op& op, std::span<const Value> in, std::span<const DType> types, int) {
+    if (special)
+        if (auto value = special(op, in, types)) return *value;
     if (scalar::is_conversion(op.prim)) return convert(in[0], types[0], op.dtype);
     if (op.prim == Prim::select) return select(in[0], in[1], in[2]);
     if (op.prim == Prim::is_nan) {

@@ -4,6 +4,8 @@
 #include "codetta/base/target.h"
 #include "codetta/codegen/math/math.h"
 
+#include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -18,6 +20,9 @@ public:
 
     llvm::Value* from_memory(llvm::Value* v, scalar::DType t); ///< i8 -> i1 for bool
     llvm::Value* to_memory(llvm::Value* v, scalar::DType t);
+
+    /// Asked first for every op: a machine's own way to compute it, or nullopt.
+    std::function<std::optional<Value>(const scalar::Op&, std::span<const Value>, std::span<const scalar::DType>)> special;
 
     /// A rough count of instructions per vector: decides whether a map is unrolled.
     static int64_t cost(const scalar::Function& f);
