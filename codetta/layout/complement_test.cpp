@@ -2,7 +2,7 @@
 
 #include "codetta/layout/inverse.h"
 #include "codetta/layout/modes.h"
-#include "codetta/layout/sample_layouts.h"
+#include "tests/support/sample_layouts.h"
 
 #include <gtest/gtest.h>
 

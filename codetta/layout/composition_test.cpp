@@ -1,6 +1,6 @@
 #include "codetta/layout/composition.h"
 
-#include "codetta/layout/sample_layouts.h"
+#include "tests/support/sample_layouts.h"
 
 #include <gtest/gtest.h>
 
@@ -67,8 +67,7 @@ TEST(Composition, is_composition_or_a_refusal_with_reason) {
     }
     EXPECT_GT(composed, 300);
     EXPECT_GT(refused, 50);
-    RecordProperty("composed", composed);
-    EXPECT_LE(missed, refused / 20); // carries that cancel each other by accident of the strides
+    EXPECT_EQ(missed, 0); // every refusal is right: no layout with b's modes computes a o b
 }
 
 TEST(Composition, examples) {

@@ -2,7 +2,7 @@
 
 #include "codetta/layout/complement.h"
 #include "codetta/layout/product.h"
-#include "codetta/layout/sample_layouts.h"
+#include "tests/support/sample_layouts.h"
 
 #include <gtest/gtest.h>
 

@@ -73,7 +73,7 @@ Layout make_ordered(IntTuple shape, std::span<const int> order) {
     CODETTA_USER_CHECK(order.size() == shape.rank(), "an order of {} numbers for the shape {}", order.size(), to_string(shape));
     std::vector<size_t> modes(shape.rank()), first(shape.rank() + 1, 0);
     std::iota(modes.begin(), modes.end(), size_t{0});
-    std::stable_sort(modes.begin(), modes.end(), [&](size_t a, size_t b) { return order[a] < order[b]; });
+    std::sort(modes.begin(), modes.end(), [&](size_t a, size_t b) { return std::pair(order[a], a) < std::pair(order[b], b); });
     for (size_t i = 0; i < shape.rank(); ++i) first[i + 1] = first[i] + leaves(shape.mode(i)).size();
     std::vector<size_t> leaf_order;
     for (size_t mode : modes)

@@ -2,7 +2,7 @@
 
 #include "codetta/layout/affine.h"
 #include "codetta/layout/recast.h"
-#include "codetta/layout/sample_layouts.h"
+#include "tests/support/sample_layouts.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "codetta/base/error.h"
-#include "codetta/sym/random_expr.h"
+#include "tests/support/random_expr.h"
 
 namespace codetta::sym {
 namespace {
