@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "codetta/base/target.h"
 #include "codetta/kernels/template.h"
@@ -112,6 +113,22 @@ const std::vector<Case>& cases() {
   out: f32[m, b, n] out
   acc: f32[b, m, n] = sum(k) x[b, m, k] * v[b, k, n] -> out[m, b, n]
 )", {{}}},
+        {"attention", R"(problem p(b = 2, h = 4, q = s0, k = s1, d = 16, e = 24) where s0 >= 1, s1 >= 1
+  x: f32[b, h, q, d] in
+  y: f32[b, 2, k, d] in
+  v: f32[b, k, h, e] in
+  mask: f32[b, k] in
+  out: f32[b, q, h, e] out
+  lse: f32[b, h, q] out
+  score: f32[b, h, q, k] = sum(d) x[b, h, q, d] * y[b, h // 2, k, d]
+  logit: f32[b, h, q, k] = score[b, h, q, k] * 0.25 + mask[b, k]
+  mx: f32[b, h, q] = max(k) logit[b, h, q, k]
+  w: f32[b, h, q, k] = exp(logit[b, h, q, k] - mx[b, h, q])
+  total: f32[b, h, q] = sum(k) w[b, h, q, k]
+  o: f32[b, h, q, e] = sum(k) w[b, h, q, k] * v[b, k, h, e]
+  z: f32[b, h, q, e] = o[b, h, q, e] / total[b, h, q] -> out[b, q, h, e]
+  l: f32[b, h, q] = mx[b, h, q] + log(total[b, h, q]) -> lse[b, h, q]
+)", {{{"s0", 7}, {"s1", 9}}, {{"s0", 1}, {"s1", 70}}, {{"s0", 53}, {"s1", 5}}}},
     };
     return list;
 }
@@ -179,6 +196,23 @@ TEST(Kernels, EveryTemplateComputesEveryProblemItMatches) {
         const BuildContext context{&machine, {}, 1};
         for (const Case& c : cases())
             for (const Template& t : list()) check(c, t, context);
+    }
+}
+
+TEST(Kernels, TheFirstTemplateThatMatchesIsTheOneMeant) {
+    const base::Target machine = base::make_target("x86_avx512");
+    const BuildContext context{&machine, {}, 1};
+    const std::map<std::string, std::string, std::less<>> meant = {{"product", "gemm"}, {"linear_gelu_frozen", "gemm"}, {"product_bf16", "gemm"}, {"batched_nn", "gemm"}, {"attention", "attention"}};
+    for (const Case& c : cases()) {
+        const problem::Problem p = problem::parse_problem(c.text);
+        std::string first, reasons;
+        for (const Template& t : list()) {
+            const base::Verdict matches = t.match(p, context);
+            if (!matches) reasons += t.name + ": " + matches.reason() + "; ";
+            else if (first.empty()) first = t.name;
+        }
+        const auto wanted = meant.find(c.name);
+        EXPECT_EQ(first, wanted == meant.end() ? "nest" : wanted->second) << c.name << " " << reasons;
     }
 }
 

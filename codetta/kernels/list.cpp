@@ -1,3 +1,4 @@
+#include "codetta/kernels/attention/template.h"
 #include "codetta/kernels/gemm/x86.h"
 #include "codetta/kernels/nest/template.h"
 #include "codetta/kernels/reference/template.h"
@@ -5,6 +6,6 @@
 
 namespace codetta::kernels {
 
-std::vector<Template> list() { return {gemm::x86(), nest::make(), reference::make()}; }
+std::vector<Template> list() { return {gemm::x86(), attention::x86(), nest::make(), reference::make()}; }
 
 } // namespace codetta::kernels

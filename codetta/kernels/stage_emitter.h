@@ -29,6 +29,7 @@ public:
     // --- the place ------------------------------------------------------------------------------------------------------------------------------------
     void set(problem::AxisId a, const sym::Expr& index) { env_.insert_or_assign(p_.axis(a).name, index); }
     const sym::Expr& index(problem::AxisId a) const { return env_.at(p_.axis(a).name); }
+    sym::Expr here(const sym::Expr& e) const { return sym::substitute(e, env_); }  // axes by their indices
     // From now on fragments hold `lanes` elements of that axis from its current index on; those at or past `limit` do not exist.
     void open_lanes(problem::AxisId a, int64_t lanes, std::optional<sym::Expr> limit);
     void close_lanes() { lane_axis_.reset(); limit_.reset(); }

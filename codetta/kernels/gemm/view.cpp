@@ -12,45 +12,34 @@ using problem::Read;
 using problem::Stage;
 using sym::Expr;
 
-bool Side::batched() const {
-    return std::any_of(batch_strides.begin(), batch_strides.end(), [](const Expr& e) { return !e.is(0); });
-}
-
-namespace {
-
-std::optional<Side> side(const Problem& p, const Read& r, const std::vector<AxisId>& batch, std::optional<AxisId> row, AxisId k) {
+std::optional<Side> side(const Problem& p, const Read& r, std::optional<AxisId> row, AxisId k, const std::vector<AxisId>& batch) {
     if (r.from != Read::From::operand || !r.access.guard.empty() || problem::depends_on_data(r.access)) return std::nullopt;
     const problem::Operand& o = p.operands[r.source];
     Side s;
     s.operand = problem::OperandId{r.source};
     s.dtype = o.dtype;
     s.frozen = o.frozen;
-    Expr rest = address(r.access, o.strides);
-    const auto take = [&](AxisId a) -> std::optional<Expr> {
-        const auto affine = sym::as_affine(rest, p.axis(a).name);
-        if (!affine) return std::nullopt;
-        rest = affine->rest;
-        return affine->coefficient;
-    };
-    const auto k_stride = take(k);
-    const auto row_stride = row ? take(*row) : std::optional<Expr>(0);
-    if (!k_stride || !row_stride) return std::nullopt;
-    s.k_stride = *k_stride;
-    s.row_stride = *row_stride;
-    for (const AxisId a : batch) {
-        const auto stride = take(a);
-        if (!stride) return std::nullopt;
-        s.batch_strides.push_back(*stride);
+    const auto along_k = sym::as_affine(address(r.access, o.strides), p.axis(k).name);
+    if (!along_k) return std::nullopt;
+    s.k_stride = along_k->coefficient;
+    s.offset = along_k->rest;
+    if (row) {
+        const auto along_row = sym::as_affine(s.offset, p.axis(*row).name);
+        if (!along_row) return std::nullopt;
+        s.row_stride = along_row->coefficient;
+        s.offset = along_row->rest;
     }
-    for (const auto* strides : {&s.batch_strides})
-        for (const Expr& e : *strides)
-            for (const problem::Axis& axis : p.axes)
-                if (sym::depends_on(e, axis.name)) return std::nullopt;
-    for (const problem::Axis& axis : p.axes)
-        if (sym::depends_on(rest, axis.name) || sym::depends_on(s.k_stride, axis.name) || sym::depends_on(s.row_stride, axis.name)) return std::nullopt;
-    s.offset = rest;
+    for (uint32_t i = 0; i < p.axes.size(); ++i) {
+        const std::string& axis = p.axes[i].name;
+        if (sym::depends_on(s.k_stride, axis) || sym::depends_on(s.row_stride, axis)) return std::nullopt;
+        if (!sym::depends_on(s.offset, axis)) continue;
+        if (std::find(batch.begin(), batch.end(), AxisId{i}) == batch.end()) return std::nullopt;
+        s.batched = true;
+    }
     return s;
 }
+
+namespace {
 
 bool on_own_domain(const Problem& p, const Stage& s, const Stage& product) {
     if (s.combiner || s.axes.size() != product.axes.size()) return false;
@@ -83,7 +72,7 @@ std::optional<View> match(const Problem& p, base::Verdict* why_not) {
     if (!v.product.n.empty()) v.n_axis = v.product.n[0], v.n = p.axis(*v.n_axis).extent;
     v.k = p.axis(v.product.k[0]).extent;
     v.accumulator = product.combiner->state[0];
-    auto a = side(p, product.reads[v.product.a], v.batch, v.m_axis, v.product.k[0]), b = side(p, product.reads[v.product.b], v.batch, v.n_axis, v.product.k[0]);
+    auto a = side(p, product.reads[v.product.a], v.m_axis, v.product.k[0], v.batch), b = side(p, product.reads[v.product.b], v.n_axis, v.product.k[0], v.batch);
     if (!a || !b) return no("an operand is not a strided array");
     if (!v.n_axis) return no("it has no columns");
     v.a = std::move(*a);

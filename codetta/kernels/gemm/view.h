@@ -9,15 +9,15 @@
 
 namespace codetta::kernels::gemm {
 
-// One operand as a strided array: element (batch, row, k) at offset + batch . batch_strides + row * row_stride + k * k_stride, in elements.
+// One operand as a strided array: element (row, k) at offset + row * row_stride + k * k_stride, in elements; the offset speaks of the batch axes.
 struct Side {
     problem::OperandId operand;
     scalar::DType dtype = scalar::DType::f32;
     bool frozen = false;
+    bool batched = false;  // some batch axis moves it
     sym::Expr offset, row_stride, k_stride;
-    std::vector<sym::Expr> batch_strides;
-    bool batched() const;  // some batch axis moves it
 };
+std::optional<Side> side(const problem::Problem& p, const problem::Read& r, std::optional<problem::AxisId> row, problem::AxisId k, const std::vector<problem::AxisId>& batch);
 
 struct View {
     problem::Contraction product;

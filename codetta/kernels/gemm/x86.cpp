@@ -26,6 +26,55 @@ std::string name_of(const char* what, const View& v, const X86Config& c) {
     return fmt::format("{}_x86_{}_{}_{}_{}x{}", what, scalar::to_string(v.a.dtype), scalar::to_string(v.b.dtype), scalar::to_string(v.accumulator), c.mr, c.nr);
 }
 
+} // namespace
+
+tile::View register_tile(Builder& b, const X86Config& c, const tile::View& a, const std::vector<Expr>& rows, const Expr& k_stride, const tile::View& panel, const Expr& padded_k, DType accumulator) {
+    const auto mr = static_cast<int64_t>(rows.size());
+    const tile::View acc = b.rmem("acc", accumulator, {mr, c.nr});
+    b.fill(acc, 0);
+    const bool evenly = mr > 1 && [&] {
+        for (size_t r = 0; r < rows.size(); ++r)
+            if (rows[r] != rows[0] + static_cast<int64_t>(r) * (rows[1] - rows[0])) return false;
+        return true;
+    }();
+    const auto steps = [&](const Expr& p0, int64_t count) {
+        for (int64_t u = 0; u < count; ++u) {
+            const Expr k0 = p0 + u * c.group;
+            const tile::View bv = b.rmem("bv", c.dtype, {c.nr, c.group});
+            b.copy({panel.buffer, panel.offset + k0 * c.nr, bv.layout, {}}, bv);
+            const auto a_view = [&](size_t first, int64_t n, const Expr& row_stride) {
+                return tile::View{a.buffer, a.offset + rows[first] + k0 * k_stride, tile::make_layout({IntTuple(n), IntTuple(c.group)}, {IntTuple(row_stride), IntTuple(k_stride)}), {}};
+            };
+            if (evenly) b.mma(c.atom, acc, a_view(0, mr, rows[1] - rows[0]), bv);
+            else
+                for (int64_t r = 0; r < mr; ++r) b.mma(c.atom, tile::slice(acc, 0, r, 1), a_view(static_cast<size_t>(r), 1, 0), bv);
+        }
+    };
+    const Expr step = kUnroll * c.group, whole = sym::floor_div(padded_k, step) * step;
+    b.loop("p", 0, whole, step, [&](const Expr& p0) { steps(p0, kUnroll); });
+    if (!b.facts().proves(sym::eq(whole, padded_k))) b.loop("p", whole, padded_k, c.group, [&](const Expr& p0) { steps(p0, 1); });
+    return acc;
+}
+
+void convert_row(Builder& b, const tile::View& from, const Expr& k_stride, const Expr& k, const tile::View& to) {
+    const DType have = b.dtype(from), want = b.dtype(to);
+    b.loop("ck", 0, k, kConvert, [&](const Expr& k0) {
+        const tile::View raw = b.rmem("a_raw", have, {kConvert});
+        const tile::View piece = strided(from, from.offset + k0 * k_stride, kConvert, k_stride);
+        b.copy(piece, raw, {.limits = {tile::limit_of_mode(piece.layout, 0, k - k0)}});
+        tile::View cast = raw;
+        if (have != want) {
+            cast = b.rmem("a_cast", want, {kConvert});
+            b.map(cast, {raw}, [](scalar::Builder&, std::span<const scalar::Value> in) { return in[0]; });
+        }
+        b.copy(cast, strided(to, to.offset + k0, kConvert, 1));
+    });
+}
+
+Expr converted_row(const Expr& k) { return sym::ceil_div(k, kConvert) * kConvert; }
+
+namespace {
+
 class Product {
 public:
     Product(const Problem& p, const View& v, const X86Config& c) : p_(p), v_(v), c_(c), b_(name_of("gemm", v, c)), bind_(p, b_), at_(p, b_, bind_), format_(format_of(v, c)) {}
@@ -40,12 +89,8 @@ public:
         names.push_back("panel");
         extents.push_back(sym::ceil_div(v_.n, c_.nr));
         const std::vector<Expr> index = b_.tasks(names, extents);
-        Expr a_offset = v_.a.offset, b_offset = v_.b.offset;
-        for (size_t i = 0; i < v_.batch.size(); ++i) {
-            at_.set(v_.batch[i], index[i]);
-            a_offset = a_offset + index[i] * v_.a.batch_strides[i];
-            b_offset = b_offset + index[i] * v_.b.batch_strides[i];
-        }
+        for (size_t i = 0; i < v_.batch.size(); ++i) at_.set(v_.batch[i], index[i]);
+        const Expr a_offset = at_.here(v_.a.offset), b_offset = at_.here(v_.b.offset);
         n0_ = b_.let("n0", index.back() * c_.nr);
         a_ = bind_.operand(v_.a.operand);
         a_.offset = a_.offset + a_offset;
@@ -58,7 +103,7 @@ public:
             b.offset = b.offset + b_offset;
             pack_panel(b_, v_, format_, b, n0_, panel_);
         }
-        if (v_.a.dtype != c_.dtype || (c_.group > 1 && (!v_.a.k_stride.is(1) || b_.facts().divisor(v_.k) % c_.group != 0))) converted_a_ = b_.scratch("a_tile", c_.dtype, tile::make_layout({c_.mr * converted_row()}, {1}));
+        if (v_.a.dtype != c_.dtype || (c_.group > 1 && (!v_.a.k_stride.is(1) || b_.facts().divisor(v_.k) % c_.group != 0))) converted_a_ = b_.scratch("a_tile", c_.dtype, tile::make_layout({c_.mr * converted_row(v_.k)}, {1}));
         row_tile_ = b_.scratch("tile", v_.accumulator, tile::make_layout({c_.mr * c_.nr}, {1}));
         if (c_.few_rows) tile_of_rows(0);
         else b_.loop("mt", 0, v_.m, c_.mr, [&](const Expr& mt) { tile_of_rows(mt); });
@@ -74,52 +119,23 @@ private:
         if (converted_a_) {
             convert_rows(first);
             a = *converted_a_;
-            row_stride = converted_row();
+            row_stride = converted_row(v_.k);
             k_stride = 1;
         } else a.offset = a.offset + first * row_stride;
-        const tile::View acc = b_.rmem("acc", v_.accumulator, {c_.mr, c_.nr});
-        b_.fill(acc, 0);
         std::vector<Expr> rows;
-        if (c_.few_rows && !converted_a_)
-            for (int64_t r = 0; r < c_.mr; ++r) rows.push_back(b_.let("row", sym::min(r, v_.m - 1) * row_stride));
-        const auto steps = [&](const Expr& p0, int64_t count) {
-            for (int64_t u = 0; u < count; ++u) {
-                const Expr k0 = p0 + u * c_.group;
-                const tile::View bv = b_.rmem("bv", c_.dtype, {c_.nr, c_.group});
-                const Expr from = panel_.offset + k0 * c_.nr;
-                b_.copy({panel_.buffer, from, bv.layout, {}}, bv);
-                const auto a_view = [&](const Expr& row, int64_t n) {
-                    return tile::View{a.buffer, a.offset + row + k0 * k_stride, tile::make_layout({IntTuple(n), IntTuple(c_.group)}, {IntTuple(row_stride), IntTuple(k_stride)}), {}};
-                };
-                if (rows.empty()) b_.mma(c_.atom, acc, a_view(0, c_.mr), bv);
-                else
-                    for (int64_t r = 0; r < c_.mr; ++r) b_.mma(c_.atom, tile::slice(acc, 0, r, 1), a_view(rows[static_cast<size_t>(r)], 1), bv);
-            }
-        };
-        const Expr padded = format_.padded_k(), step = kUnroll * c_.group, whole = sym::floor_div(padded, step) * step;
-        b_.loop("p", 0, whole, step, [&](const Expr& p0) { steps(p0, kUnroll); });
-        if (!b_.facts().proves(sym::eq(whole, padded))) b_.loop("p", whole, padded, c_.group, [&](const Expr& p0) { steps(p0, 1); });
+        for (int64_t r = 0; r < c_.mr; ++r) rows.push_back(c_.few_rows && !converted_a_ ? b_.let("row", sym::min(r, v_.m - 1) * row_stride) : r * row_stride);
+        const tile::View acc = register_tile(b_, c_, a, rows, k_stride, panel_, format_.padded_k(), v_.accumulator);
         b_.copy(acc, {row_tile_.buffer, row_tile_.offset, acc.layout, {}});
         epilogue(first, mt);
     }
 
-    Expr converted_row() const { return sym::ceil_div(v_.k, kConvert) * kConvert; }
-
     // Rows of a in the register tile's dtype, zero past k.
     void convert_rows(const Expr& first) {
         b_.loop("cr", 0, c_.mr, [&](const Expr& r) {
-            const Expr row = (c_.few_rows ? sym::min(r, v_.m - 1) : first + r) * v_.a.row_stride;
-            b_.loop("ck", 0, v_.k, kConvert, [&](const Expr& k0) {
-                const tile::View raw = b_.rmem("a_raw", v_.a.dtype, {kConvert});
-                const tile::View from = strided(a_, a_.offset + row + k0 * v_.a.k_stride, kConvert, v_.a.k_stride);
-                b_.copy(from, raw, {.limits = {tile::limit_of_mode(from.layout, 0, v_.k - k0)}});
-                tile::View cast = raw;
-                if (v_.a.dtype != c_.dtype) {
-                    cast = b_.rmem("a_cast", c_.dtype, {kConvert});
-                    b_.map(cast, {raw}, [](scalar::Builder&, std::span<const scalar::Value> in) { return in[0]; });
-                }
-                b_.copy(cast, strided(*converted_a_, converted_a_->offset + r * converted_row() + k0, kConvert, 1));
-            });
+            tile::View from = a_, to = *converted_a_;
+            from.offset = from.offset + (c_.few_rows ? sym::min(r, v_.m - 1) : first + r) * v_.a.row_stride;
+            to.offset = to.offset + r * converted_row(v_.k);
+            convert_row(b_, from, v_.a.k_stride, v_.k, to);
         });
     }
 
@@ -176,23 +192,16 @@ Kernel emit_pack(const Problem& p, const View& v, const X86Config& c) {
     return k;
 }
 
-Kernel emit_product(const Problem& p, const View& v, const X86Config& c) { return Product(p, v, c).run(); }
-
-namespace {
-
-// The register tile for a target: as many accumulators as registers allow, the rest for one row of b and a broadcast.
-base::Verdict configure(const View& v, const BuildContext& context, X86Config& c) {
-    const base::Target& t = *context.target;
+base::Verdict configure(const base::Target& t, DType a, DType b, DType accumulator, X86Config& c) {
     if (t.vector_bits == 0) return base::Verdict::no("the target {} is no x86 CPU", t.name);
-    if (v.accumulator != DType::f32 && v.accumulator != DType::f64) return base::Verdict::no("it accumulates in {}", scalar::to_string(v.accumulator));
+    if (accumulator != DType::f32 && accumulator != DType::f64) return base::Verdict::no("it accumulates in {}", scalar::to_string(accumulator));
     const bool wide = t.vector_bits == 512;
-    c.dtype = v.accumulator;
-    const int64_t lanes = t.vector_bits / 8 / scalar::bytes(c.dtype);
-    c.nr = lanes * (wide ? 4 : 2);
+    c.dtype = accumulator;
+    c.nr = t.vector_bits / 8 / scalar::bytes(c.dtype) * (wide ? 4 : 2);
     c.mr = 6;
     c.group = 1;
     c.atom = fmt::format("{}.fma_{}", wide ? "avx512" : "avx2", scalar::to_string(c.dtype));
-    if (wide && t.has("avx512_bf16") && v.a.dtype == DType::bf16 && v.b.dtype == DType::bf16 && c.dtype == DType::f32) {
+    if (wide && t.has("avx512_bf16") && a == DType::bf16 && b == DType::bf16 && accumulator == DType::f32) {
         c.dtype = DType::bf16;
         c.group = 2;
         c.atom = "avx512.dot_bf16";
@@ -200,19 +209,23 @@ base::Verdict configure(const View& v, const BuildContext& context, X86Config& c
     return base::Verdict::yes();
 }
 
+Kernel emit_product(const Problem& p, const View& v, const X86Config& c) { return Product(p, v, c).run(); }
+
+namespace {
+
 base::Verdict match_template(const Problem& p, const BuildContext& context) {
     base::Verdict why = base::Verdict::yes();
     const auto v = match(p, &why);
     if (!v) return why;
     X86Config c;
-    return configure(*v, context, c);
+    return configure(*context.target, v->a.dtype, v->b.dtype, v->accumulator, c);
 }
 
 Candidate build(const Problem& p, const BuildContext& context) {
     const View v = *match(p, nullptr);
     X86Config c;
-    CODETTA_CHECK(configure(v, context, c), "build without match");
-    c.prepacked = v.b.frozen && !v.b.batched();
+    CODETTA_CHECK(configure(*context.target, v.a.dtype, v.b.dtype, v.accumulator, c), "build without match");
+    c.prepacked = v.b.frozen && !v.b.batched;
     Candidate candidate;
     candidate.template_name = "gemm";
     const auto variant = [&](std::vector<sym::Condition> guard, bool few_rows, int64_t mr) {

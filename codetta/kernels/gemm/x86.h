@@ -17,6 +17,16 @@ struct X86Config {
     int64_t group = 1;           // k elements per step of the atom
 };
 
+// The register tile for a target and dtypes: as many accumulators as registers allow, the rest for one row of b and a broadcast.
+base::Verdict configure(const base::Target& t, scalar::DType a, scalar::DType b, scalar::DType accumulator, X86Config& c);
+
+// acc[r, n] = sum over k of a[rows[r] + k * k_stride] * panel[k][n]: the accumulators, in registers. rows: element offsets from a.
+tile::View register_tile(tile::Builder& b, const X86Config& c, const tile::View& a, const std::vector<sym::Expr>& rows, const sym::Expr& k_stride, const tile::View& panel, const sym::Expr& padded_k,
+                         scalar::DType accumulator);
+// Elements 0 .. k-1 (stride k_stride) of `from` to contiguous ones of `to`, in its dtype, zero up to converted_row(k).
+void convert_row(tile::Builder& b, const tile::View& from, const sym::Expr& k_stride, const sym::Expr& k, const tile::View& to);
+sym::Expr converted_row(const sym::Expr& k);
+
 // The kernel that fills temporary 0 with the panels of b.
 Kernel emit_pack(const problem::Problem& p, const View& v, const X86Config& c);
 // The product; with `prepacked` it reads temporary 0.

@@ -185,22 +185,17 @@ std::optional<sym::Affine> address_along(const Problem& p, const problem::Access
     return sym::as_affine(address(access, strides), p.axis(axis).name);
 }
 
-Schedule schedule(const Problem& p, int vector_bits, const std::vector<problem::StageId>& alone) {
-    Schedule s;
+namespace {
+
+std::vector<AxisId> row_axes(const Problem& p) {
     std::vector<AxisId> rows;
     if (const auto view = problem::as_rows(p))
         for (const AxisId a : view->rows)
             if (!is_sequential(p, a)) rows.push_back(a);
-    std::vector<problem::StageId> all;
-    for (uint32_t i = 0; i < p.stages.size(); ++i) all.push_back(problem::StageId{i});
-    if (vector_bits > 0)
-        if (const auto axis = best_lane_axis(p, all); axis && contains(rows, *axis)) {
-            s.row_lanes = axis;
-            s.lanes = lanes_of(p, all, *axis, vector_bits);
-            s.chunk = s.lanes * 16;
-        }
-    for (const AxisId a : rows)
-        if (s.row_lanes != a) s.tasks.push_back(a);
+    return rows;
+}
+
+void make_loops(const Problem& p, int vector_bits, const std::vector<problem::StageId>& alone, Schedule& s) {
     s.stored.assign(p.stages.size(), false);
     for (uint32_t i = 0; i < p.stages.size(); ++i) {
         const Stage& st = p.stages[i];
@@ -217,6 +212,31 @@ Schedule schedule(const Problem& p, int vector_bits, const std::vector<problem::
         for (const problem::StageId id : loop.stages)
             for (const Read& r : p.stage(id).reads)
                 if (r.from == Read::From::stage && std::find(loop.stages.begin(), loop.stages.end(), problem::StageId{r.source}) == loop.stages.end()) s.stored[r.source] = true;
+}
+
+} // namespace
+
+Schedule schedule(const Problem& p, int vector_bits) {
+    Schedule s;
+    const std::vector<AxisId> rows = row_axes(p);
+    std::vector<problem::StageId> all;
+    for (uint32_t i = 0; i < p.stages.size(); ++i) all.push_back(problem::StageId{i});
+    if (vector_bits > 0)
+        if (const auto axis = best_lane_axis(p, all); axis && contains(rows, *axis)) {
+            s.row_lanes = axis;
+            s.lanes = lanes_of(p, all, *axis, vector_bits);
+            s.chunk = s.lanes * 16;
+        }
+    for (const AxisId a : rows)
+        if (s.row_lanes != a) s.tasks.push_back(a);
+    make_loops(p, vector_bits, {}, s);
+    return s;
+}
+
+Schedule schedule_rows(const Problem& p, int vector_bits, const std::vector<problem::StageId>& alone) {
+    Schedule s;
+    s.tasks = row_axes(p);
+    make_loops(p, vector_bits, alone, s);
     return s;
 }
 

@@ -28,8 +28,10 @@ struct Schedule {
 };
 
 // @pre no read of a stage at another place than its own index, unless that axis is an inner axis of the reader
-// vector_bits 0: scalar code. alone: stages that get a loop of their own (the blocked products of other templates).
-Schedule schedule(const problem::Problem& p, int vector_bits, const std::vector<problem::StageId>& alone = {});
+// vector_bits 0: scalar code.
+Schedule schedule(const problem::Problem& p, int vector_bits);
+// Without row lanes; the stages `alone` get a loop of their own (the blocked products of other templates).
+Schedule schedule_rows(const problem::Problem& p, int vector_bits, const std::vector<problem::StageId>& alone);
 
 // Every axis expression of an access as a function of one axis: address == coefficient * axis + rest (in elements); nullopt when it is not affine in it.
 std::optional<sym::Affine> address_along(const problem::Problem& p, const problem::Access& access, const std::vector<sym::Expr>& strides, problem::AxisId axis);
