@@ -83,6 +83,7 @@ if(CODETTA_PYTHON AND bind_sources)
     find_package(nanobind CONFIG REQUIRED PATHS ${nanobind_folder} NO_DEFAULT_PATH)
     nanobind_add_module(_codetta BACKEND_MODULE nanobind_backend ${bind_sources})
     target_link_libraries(_codetta PRIVATE codetta_flags libcodetta)
+    target_link_options(_codetta PRIVATE -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/module.map)
     set_target_properties(_codetta PROPERTIES BUILD_RPATH "$ORIGIN" BUILD_RPATH_USE_ORIGIN ON INSTALL_RPATH "$ORIGIN"
       LIBRARY_OUTPUT_DIRECTORY ${CODETTA_LIBRARY_FOLDER})
   endif()
