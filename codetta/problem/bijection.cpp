@@ -16,12 +16,12 @@ using sym::Kind;
 struct Digit {
     Expr base, divisor = 1, extent;
     bool flipped = false;
-    Expr factor;  // in the sum it stands in
-    Expr value;   // over the targets, once known
+    Expr factor; // in the sum it stands in
+    Expr value;  // over the targets, once known
 };
 
 class Inverter {
-  public:
+public:
     Inverter(const std::vector<Dimension>& sources, const sym::Facts& facts) : sources_(sources), facts_(facts) {}
 
     std::optional<Inverse> run(const std::vector<Expr>& coordinates, const std::vector<Dimension>& targets) {
@@ -62,7 +62,7 @@ class Inverter {
         return inverse;
     }
 
-  private:
+private:
     // offset + a mixed-radix number whose digits are sorted from the lowest; total: the number of its values.
     struct Radix {
         Expr offset, total = 1;
@@ -201,7 +201,8 @@ class Inverter {
 
 } // namespace
 
-std::optional<Inverse> invert(const std::vector<Expr>& coordinates, const std::vector<Dimension>& sources, const std::vector<Dimension>& targets, const sym::Facts& facts) {
+std::optional<Inverse> invert(const std::vector<Expr>& coordinates, const std::vector<Dimension>& sources,
+                              const std::vector<Dimension>& targets, const sym::Facts& facts) {
     CODETTA_CHECK(coordinates.size() == targets.size(), "{} coordinates for {} targets", coordinates.size(), targets.size());
     return Inverter(sources, facts).run(coordinates, targets);
 }

@@ -75,12 +75,14 @@ TEST(Invert, is_the_inverse_at_every_point) {
                 EXPECT_TRUE(hit.insert(target).second);
                 sym::Bindings there = {{"s", s}};
                 for (size_t i = 0; i < target.size(); ++i) there["t" + std::to_string(i)] = target[i];
-                for (size_t i = 0; i < sources.size(); ++i) EXPECT_EQ(sym::evaluate(inverse->index[i], there), at[i]) << sym::to_string(inverse->index[i]);
+                for (size_t i = 0; i < sources.size(); ++i)
+                    EXPECT_EQ(sym::evaluate(inverse->index[i], there), at[i]) << sym::to_string(inverse->index[i]);
             });
             scalar::for_each_coordinate(target_extents, [&](auto at) {
                 sym::Bindings there = {{"s", s}};
                 for (size_t i = 0; i < at.size(); ++i) there["t" + std::to_string(i)] = at[i];
-                bool inside = std::ranges::all_of(inverse->image, [&](const sym::Condition& condition) { return sym::evaluate(condition, there); });
+                bool inside =
+                    std::ranges::all_of(inverse->image, [&](const sym::Condition& condition) { return sym::evaluate(condition, there); });
                 EXPECT_EQ(inside, hit.contains({at.begin(), at.end()}));
             });
         }
