@@ -62,10 +62,14 @@ private:
         const auto parameters = s_.body.parameters();
         CODETTA_CHECK(parameters.size() == s_.arguments.size(), "a map with {} arguments for {} parameters", s_.arguments.size(), parameters.size());
         for (size_t i = 0; i < s_.arguments.size(); ++i) {
-            if (const auto* v = std::get_if<tile::View>(&s_.arguments[i]))
+            if (const auto* v = std::get_if<tile::View>(&s_.arguments[i])) {
                 arguments_.push_back(view_operand(*v));
-            else
-                arguments_.push_back({{}, parameters[i], 0, false, true, k_.integers.resolve(std::get<Expr>(s_.arguments[i]))});
+                continue;
+            }
+            Operand& o = arguments_.emplace_back();
+            o.dtype = parameters[i];
+            o.is_expression = true;
+            o.expression = k_.integers.resolve(std::get<Expr>(s_.arguments[i]));
         }
         const layout::Layout first = layouts_[0];
         for (size_t mode = 0; mode < first.rank(); ++mode) { // the coordinates that expressions ask for are views too
