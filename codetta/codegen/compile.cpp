@@ -2,6 +2,7 @@
 
 #include "codetta/base/error.h"
 #include "codetta/codegen/backend.h"
+#include "codetta/codegen/nvptx/statements.h"
 #include "codetta/codegen/x86/statements.h"
 
 #include <fmt/ranges.h>
@@ -24,11 +25,17 @@ std::unique_ptr<Compiled> make_module(const tile::Program& program, const tile::
             throw base::UserError(fmt::format("the kernel '{}' needs {}, which the target {} lacks", program.name, feature, target.name), {},
                                   "choose another target or let the choice be made by 'auto'");
     auto made = std::make_unique<Compiled>();
-    made->machine = make_target_machine(target);
+    const bool grid = std::holds_alternative<tile::Grid>(program.frame);
+    made->machine = grid ? nvptx::make_target_machine(target) : make_target_machine(target);
     made->module = std::make_unique<llvm::Module>(program.name, made->context);
     made->module->setDataLayout(made->machine->createDataLayout());
-    x86::emit_kernel(*made->module, program, atoms, target);
-    prepare(*made->module, *made->machine, target);
+    if (grid) {
+        made->module->setTargetTriple(made->machine->getTargetTriple());
+        nvptx::emit_kernel(*made->module, program, atoms, target);
+    } else {
+        x86::emit_kernel(*made->module, program, atoms, target);
+        prepare(*made->module, *made->machine, target);
+    }
     verify(*made->module);
     if (optimised) optimise(*made->module, *made->machine);
     return made;
@@ -49,6 +56,15 @@ base::KernelSignature signature_of(const tile::Program& program) {
 base::CodeImage compile(const tile::Program& program, const tile::AtomSet& atoms, const base::Target& target) {
     auto made = make_module(program, atoms, target, true);
     base::CodeImage image;
+    if (std::holds_alternative<tile::Grid>(program.frame)) {
+        image.kind = base::CodeKind::ptx;
+        const std::string text = emit_assembly(*made->module, *made->machine);
+        const auto* first = reinterpret_cast<const std::byte*>(text.data());
+        image.bytes.assign(first, first + text.size());
+        image.entries.push_back({program.name, signature_of(program)});
+        image.required_features = program.required;
+        return image;
+    }
     image.kind = base::CodeKind::x86_elf;
     image.bytes = emit_object(*made->module, *made->machine);
     if (const auto missing = undefined_symbols(image.bytes); !missing.empty())
