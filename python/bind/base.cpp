@@ -48,6 +48,12 @@ std::vector<OptionTuple> option_rows() {
     return rows;
 }
 
+std::string get_option(const base::Options& options, std::string_view name) {
+    for (const base::OptionRow& row : base::option_table())
+        if (row.name == name) return row.get(options);
+    throw base::UserError(fmt::format("unknown option '{}'", name));
+}
+
 } // namespace
 
 void bind_base(nb::module_& module) {
@@ -58,6 +64,7 @@ void bind_base(nb::module_& module) {
         .def(
             "set", [](base::Options& options, std::string_view name, std::string_view value) { base::set_option(options, name, value); },
             nb::arg("name"), nb::arg("value"), "Sets one option from text; a bad name or value is a UserError with the nearest one.")
+        .def("get", &get_option, nb::arg("name"), "The option's value as text.")
         .def("__str__", [](const base::Options& options) { return base::to_string(options); })
         .def("__eq__", [](const base::Options& a, const base::Options& b) { return a == b; });
 

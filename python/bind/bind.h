@@ -6,5 +6,7 @@
 namespace codetta::python {
 
 void bind_base(nanobind::module_& module);
+void bind_aten(nanobind::module_& module);
+void bind_segment(nanobind::module_& module);
 
 } // namespace codetta::python

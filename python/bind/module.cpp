@@ -4,4 +4,6 @@ NB_MODULE(_codetta, module) {
     using namespace codetta::python;
     module.doc() = "Codetta's compiler and runtime, as used by the package codetta.";
     bind_base(module);
+    bind_aten(module);
+    bind_segment(module);
 }
