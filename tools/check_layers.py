@@ -53,7 +53,45 @@ def rooms_through(header: str, room: str, table: Table, seen: set[str]) -> set[s
     return rooms
 
 
-def check_file(file: Path, room: str, table: Table) -> list[str]:
+class DirectIncludes:
+    """Adds the includes that rule 3 misses: for each name used, the header of its room that declares it."""
+
+    def __init__(self) -> None:
+        self.headers: dict[str, list[tuple[str, str]]] = {}
+
+    def header_of(self, room: str, name: str) -> str | None:
+        if room not in self.headers:
+            files = sorted((ROOT / "codetta" / room).rglob("*.h"), key=lambda path: (len(path.parts), str(path)))
+            self.headers[room] = [(path.relative_to(ROOT).as_posix(), COMMENT_OR_STRING.sub("", path.read_text(errors="replace")))
+                                  for path in files]
+        for pattern in (rf"\b(?:struct|class|enum class|enum)\s+(?:\[\[\w+\]\]\s*)?{name}\b[^;{{]*\{{", rf"\busing\s+{name}\s*=",
+                        rf"^(?!\s*return)[\w:<>,&*\s\[\]]+[\s&*]{name}\s*\(", rf"\b{name}\b\s*="):
+            for header, text in self.headers[room]:
+                if re.search(pattern, text, re.MULTILINE):
+                    return header
+        return None
+
+    def add(self, file: Path, room: str, names: set[str]) -> None:
+        headers = {header for name in names if (header := self.header_of(room, name))}
+        lines = file.read_text().split("\n")
+        for header in sorted(headers):
+            line = f'#include "{header}"'
+            block = [index for index, old in enumerate(lines) if old.startswith('#include "codetta/')]
+            own = f'#include "{file.with_suffix(".h").relative_to(ROOT).as_posix()}"'
+            rest = [index for index in block if lines[index] != own]
+            if rest:
+                position = next((index for index in rest if lines[index] > line), rest[-1] + 1)
+                lines.insert(position, line)
+            elif block:
+                lines[block[0] + 1:block[0] + 1] = ["", line]
+            else:
+                first = next(index for index, old in enumerate(lines) if old.startswith("#include") or old.startswith("#pragma once"))
+                at = first + 1 if lines[first].startswith("#pragma") else first
+                lines[at:at] = (["", line] if lines[first].startswith("#pragma") else [line, ""])
+        file.write_text("\n".join(lines))
+
+
+def check_file(file: Path, room: str, table: Table, fixer: DirectIncludes | None) -> list[str]:
     where = file.relative_to(ROOT)
     text = file.read_text(errors="replace")
     problems = []
@@ -89,12 +127,17 @@ def check_file(file: Path, room: str, table: Table) -> list[str]:
         line = bare.count("\n", 0, match.start()) + 1
         if other not in allowed:
             problems.append(f"{where}:{line}: room '{room}' may not use '{other}::'")
+        elif fixer is not None:
+            fixer.add(file, other, set(re.findall(rf"(?<![\w.>])(?:codetta::)?\b{other}::(\w+)", bare)))
         else:
             problems.append(f"{where}:{line}: uses '{other}::' but includes no header of '{other}' itself")
     return problems
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
+    """With --fix [FILES], adds the direct includes that rule 3 misses (to those files)."""
+    fixer = DirectIncludes() if arguments[:1] == ["--fix"] else None
+    only = [Path(name).resolve() for name in arguments[1:]]
     table = Table(json.loads((ROOT / "tools/layers.json").read_text()))
     problems = []
     files = 0
@@ -105,7 +148,7 @@ def main() -> int:
         for file in sorted(room.rglob("*")):
             if file.suffix in (".h", ".cpp"):
                 files += 1
-                problems += check_file(file, room.name, table)
+                problems += check_file(file, room.name, table, fixer if not only or file in only else None)
     for problem in problems:
         print("    " + problem)
     print(f"    {files} files, {len(problems)} problems")
@@ -113,4 +156,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

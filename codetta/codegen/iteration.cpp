@@ -1,6 +1,8 @@
 #include "codetta/codegen/iteration.h"
 
 #include "codetta/base/error.h"
+#include "codetta/sym/condition.h"
+#include "codetta/sym/expr.h"
 
 #include <algorithm>
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "codetta/layout/layout.h"
+#include "codetta/sym/expr.h"
 
 #include <cstdint>
 #include <span>

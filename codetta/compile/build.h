@@ -5,6 +5,7 @@
 
 #include "codetta/base/code_image.h"
 #include "codetta/base/target.h"
+#include "codetta/tile/program.h"
 #include "codetta/tune/recipe.h"
 
 namespace codetta::compile {

@@ -9,6 +9,7 @@
 #include "codetta/base/target.h"
 #include "codetta/graph/op_def.h"
 #include "codetta/runtime/executable.h"
+#include "codetta/sym/expr.h"
 
 namespace codetta::compile {
 

@@ -5,6 +5,9 @@
 #include "codetta/fusion/group.h"
 #include "codetta/problem/address.h"
 #include "codetta/problem/contraction.h"
+#include "codetta/scalar/function.h"
+#include "codetta/sym/condition.h"
+#include "codetta/sym/expr.h"
 
 namespace codetta::fusion {
 

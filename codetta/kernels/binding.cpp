@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "codetta/base/error.h"
+#include "codetta/layout/int_tuple.h"
+#include "codetta/scalar/dtype.h"
 
 namespace codetta::kernels {
 

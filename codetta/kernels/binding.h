@@ -5,6 +5,7 @@
 
 #include "codetta/kernels/kernel.h"
 #include "codetta/problem/problem.h"
+#include "codetta/scalar/dtype.h"
 #include "codetta/tile/builder.h"
 
 namespace codetta::kernels {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "codetta/base/error.h"
+#include "codetta/layout/int_tuple.h"
 
 namespace codetta::kernels {
 

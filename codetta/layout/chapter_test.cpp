@@ -1,4 +1,5 @@
 // docs/chapters/layout.md: each line of its ```layout blocks is an example that must hold.
+#include "codetta/base/error.h"
 #include "codetta/layout/coalesce.h"
 #include "codetta/layout/complement.h"
 #include "codetta/layout/coordinates.h"

@@ -1,3 +1,4 @@
+#include "codetta/base/error.h"
 #include "codetta/layout/complement.h"
 
 #include "codetta/layout/inverse.h"

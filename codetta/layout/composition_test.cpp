@@ -1,3 +1,4 @@
+#include "codetta/base/error.h"
 #include "codetta/layout/composition.h"
 
 #include "tests/support/sample_layouts.h"

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "codetta/ops/pointwise.h"
+#include "codetta/sym/condition.h"
+#include "codetta/sym/facts.h"
 
 namespace codetta::ops {
 

@@ -5,6 +5,10 @@
 
 #include "codetta/base/error.h"
 #include "codetta/ops/compose.h"
+#include "codetta/problem/problem.h"
+#include "codetta/sym/condition.h"
+#include "codetta/sym/expr.h"
+#include "codetta/sym/facts.h"
 
 namespace codetta::ops {
 

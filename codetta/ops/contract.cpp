@@ -5,6 +5,7 @@
 
 #include "codetta/base/error.h"
 #include "codetta/ops/pointwise.h"
+#include "codetta/sym/condition.h"
 
 namespace codetta::ops {
 

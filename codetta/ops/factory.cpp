@@ -3,6 +3,7 @@
 
 #include "codetta/base/error.h"
 #include "codetta/ops/pointwise.h"
+#include "codetta/sym/expr.h"
 
 namespace codetta::ops {
 

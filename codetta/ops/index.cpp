@@ -3,6 +3,8 @@
 
 #include "codetta/base/error.h"
 #include "codetta/ops/indexing.h"
+#include "codetta/problem/problem.h"
+#include "codetta/sym/condition.h"
 
 namespace codetta::ops {
 

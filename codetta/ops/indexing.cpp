@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "codetta/base/error.h"
+#include "codetta/problem/problem.h"
+#include "codetta/sym/expr.h"
 
 namespace codetta::ops {
 

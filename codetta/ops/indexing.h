@@ -2,6 +2,7 @@
 #pragma once
 
 #include "codetta/ops/pointwise.h"
+#include "codetta/problem/problem.h"
 
 namespace codetta::ops {
 

@@ -1,6 +1,7 @@
 // Negative log likelihood (input [n, c] or [c]) and its backward.
 #include "codetta/base/error.h"
 #include "codetta/ops/indexing.h"
+#include "codetta/sym/condition.h"
 
 namespace codetta::ops {
 

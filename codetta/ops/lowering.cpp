@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 
 #include "codetta/base/error.h"
+#include "codetta/problem/problem.h"
+#include "codetta/sym/condition.h"
+#include "codetta/sym/facts.h"
 
 namespace codetta::ops {
 

@@ -6,7 +6,11 @@
 
 #include "codetta/graph/op_def.h"
 #include "codetta/ops/body.h"
+#include "codetta/problem/problem.h"
 #include "codetta/scalar/combiner.h"
+#include "codetta/sym/condition.h"
+#include "codetta/sym/expr.h"
+#include "codetta/sym/facts.h"
 
 namespace codetta::ops {
 

@@ -7,6 +7,10 @@
 #include "codetta/base/error.h"
 #include "codetta/ops/list.h"
 #include "codetta/ops/samples.h"
+#include "codetta/problem/problem.h"
+#include "codetta/scalar/dtype.h"
+#include "codetta/scalar/evaluate.h"
+#include "codetta/scalar/host_array.h"
 
 namespace codetta::ops {
 namespace {

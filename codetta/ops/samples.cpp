@@ -8,6 +8,9 @@
 #include "codetta/base/error.h"
 #include "codetta/base/hash.h"
 #include "codetta/graph/cursor.h"
+#include "codetta/scalar/dtype.h"
+#include "codetta/scalar/evaluate.h"
+#include "codetta/scalar/host_array.h"
 
 namespace codetta::ops {
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codetta/graph/op_def.h"
+#include "codetta/scalar/host_array.h"
 
 namespace codetta::ops {
 

@@ -6,6 +6,11 @@
 #include <fmt/format.h>
 
 #include "codetta/base/error.h"
+#include "codetta/scalar/dtype.h"
+#include "codetta/scalar/host_array.h"
+#include "codetta/sym/condition.h"
+#include "codetta/sym/expr.h"
+#include "codetta/sym/facts.h"
 
 namespace codetta::plan {
 

@@ -9,6 +9,8 @@
 #include "codetta/graph/graph.h"
 #include "codetta/problem/region.h"
 #include "codetta/runtime/host_program.h"
+#include "codetta/scalar/dtype.h"
+#include "codetta/sym/expr.h"
 
 namespace codetta::plan {
 

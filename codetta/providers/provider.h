@@ -10,6 +10,7 @@
 #include "codetta/base/verdict.h"
 #include "codetta/problem/problem.h"
 #include "codetta/providers/candidate.h"
+#include "codetta/sym/expr.h"
 
 namespace codetta::providers {
 

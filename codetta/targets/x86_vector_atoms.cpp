@@ -1,5 +1,7 @@
 #include "codetta/targets/x86_vector_atoms.h"
 
+#include "codetta/scalar/dtype.h"
+
 namespace codetta::targets {
 
 tile::Atom broadcast_fma(std::string name, std::string feature, scalar::DType dtype, int64_t vector_bits) {

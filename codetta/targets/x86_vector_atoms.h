@@ -1,6 +1,7 @@
 // The formula behind the vector atoms of x86: one instruction per width.
 #pragma once
 
+#include "codetta/scalar/dtype.h"
 #include "codetta/tile/atom.h"
 
 namespace codetta::targets {

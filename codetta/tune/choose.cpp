@@ -8,6 +8,8 @@
 
 #include "codetta/base/error.h"
 #include "codetta/providers/provider.h"
+#include "codetta/sym/condition.h"
+#include "codetta/sym/expr.h"
 
 namespace codetta::tune {
 

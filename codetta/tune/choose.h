@@ -5,6 +5,7 @@
 
 #include "codetta/base/options.h"
 #include "codetta/base/target.h"
+#include "codetta/sym/expr.h"
 #include "codetta/tune/recipe.h"
 
 namespace codetta::tune {

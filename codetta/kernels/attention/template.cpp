@@ -8,7 +8,9 @@
 #include "codetta/kernels/gemm/x86.h"
 #include "codetta/kernels/nest/emit.h"
 #include "codetta/kernels/nest/loop.h"
+#include "codetta/layout/int_tuple.h"
 #include "codetta/problem/rows.h"
+#include "codetta/scalar/dtype.h"
 
 namespace codetta::kernels::attention {
 

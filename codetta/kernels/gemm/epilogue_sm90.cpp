@@ -3,6 +3,11 @@
 #include <cmath>
 #include <numbers>
 
+#include "codetta/layout/int_tuple.h"
+#include "codetta/layout/layout.h"
+#include "codetta/scalar/dtype.h"
+#include "codetta/scalar/function.h"
+#include "codetta/sym/expr.h"
 #include "codetta/targets/sm90/atoms.h"
 
 namespace codetta::kernels::gemm {

@@ -4,6 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "codetta/scalar/dtype.h"
+#include "codetta/scalar/function.h"
+#include "codetta/sym/expr.h"
 #include "codetta/tile/builder.h"
 
 namespace codetta::kernels::gemm {

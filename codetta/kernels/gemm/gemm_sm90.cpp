@@ -2,6 +2,7 @@
 
 #include "codetta/base/error.h"
 #include "codetta/kernels/gemm/raster.h"
+#include "codetta/layout/int_tuple.h"
 #include "codetta/targets/sm90/atoms.h"
 
 namespace codetta::kernels::gemm {

@@ -1,5 +1,10 @@
 #include "codetta/kernels/gemm/panel.h"
 
+#include "codetta/layout/int_tuple.h"
+#include "codetta/scalar/function.h"
+#include "codetta/sym/condition.h"
+#include "codetta/sym/expr.h"
+
 #include <algorithm>
 
 namespace codetta::kernels::gemm {

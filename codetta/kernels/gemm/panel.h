@@ -2,6 +2,8 @@
 #pragma once
 
 #include "codetta/kernels/gemm/view.h"
+#include "codetta/scalar/dtype.h"
+#include "codetta/sym/expr.h"
 #include "codetta/tile/builder.h"
 
 namespace codetta::kernels::gemm {

@@ -1,5 +1,7 @@
 #include "codetta/kernels/gemm/raster.h"
 
+#include "codetta/sym/expr.h"
+
 namespace codetta::kernels::gemm {
 
 using sym::Expr;

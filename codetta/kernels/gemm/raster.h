@@ -1,6 +1,7 @@
 // The order in which a persistent kernel walks over output tiles.
 #pragma once
 
+#include "codetta/sym/expr.h"
 #include "codetta/tile/builder.h"
 
 namespace codetta::kernels::gemm {

@@ -6,6 +6,8 @@
 
 #include "codetta/base/verdict.h"
 #include "codetta/problem/contraction.h"
+#include "codetta/scalar/dtype.h"
+#include "codetta/sym/expr.h"
 
 namespace codetta::kernels::gemm {
 

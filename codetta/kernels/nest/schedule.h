@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "codetta/problem/problem.h"
+#include "codetta/sym/expr.h"
 
 namespace codetta::kernels::nest {
 

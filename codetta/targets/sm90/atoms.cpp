@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "codetta/layout/int_tuple.h"
+#include "codetta/layout/layout.h"
+#include "codetta/scalar/dtype.h"
 #include "codetta/targets/list.h"
 
 namespace codetta::targets {

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "codetta/layout/layout.h"
+#include "codetta/scalar/dtype.h"
 #include "codetta/tile/atom.h"
 
 namespace codetta::targets::sm90 {

@@ -1,3 +1,4 @@
+#include "codetta/scalar/dtype.h"
 #include "codetta/targets/list.h"
 #include "codetta/targets/x86_vector_atoms.h"
 
