@@ -114,37 +114,6 @@ sym::Facts both(const sym::Facts& a, const sym::Facts& b) {
     return facts;
 }
 
-// `name` for `name_1` where that is free now.
-Problem with_short_names(Problem p) {
-    std::set<std::string> axes, values;
-    for (const Axis& a : p.axes) axes.insert(a.name);
-    for (const std::string& s : p.size_symbols()) axes.insert(s);
-    for (const Operand& o : p.operands) values.insert(o.name);
-    for (const Stage& s : p.stages) values.insert(s.name);
-    auto shorten = [](std::string& name, std::set<std::string>& taken) {
-        size_t end = name.find_last_not_of("0123456789");
-        if (end == std::string::npos || end + 1 == name.size() || end == 0 || name[end] != '_') return;
-        std::string base = name.substr(0, end);
-        if (!taken.insert(base).second) return;
-        taken.erase(name);
-        name = base;
-    };
-    sym::Substitution renamed;
-    for (Axis& a : p.axes) {
-        std::string old = a.name;
-        shorten(a.name, axes);
-        if (old != a.name) renamed.emplace(old, Expr::symbol(a.name));
-    }
-    for (Operand& o : p.operands) shorten(o.name, values);
-    for (Stage& s : p.stages) {
-        shorten(s.name, values);
-        if (renamed.empty()) continue;
-        for (Read& r : s.reads) r = substitute(r, renamed);
-        for (Write& w : s.writes) w.access = substitute(w.access, renamed);
-    }
-    return p;
-}
-
 bool is_bound_output(const Problem& producer, const std::optional<OperandId>& binding) {
     return binding && producer.operand(*binding).role != Role::in;
 }
@@ -174,7 +143,8 @@ public:
         result.producer_operands.assign(place_.begin(), place_.begin() + static_cast<std::ptrdiff_t>(keep_.size()));
         for (uint32_t o : consumer_operand_) result.consumer_operands.push_back(place_[o]);
         p_.name = p_.name.empty() ? "region" : p_.name;
-        result.problem = with_short_names(simplify(std::move(p_), policy));
+        result.problem = simplify(std::move(p_), policy);
+        shorten_names(result.problem);
         return result;
     }
 

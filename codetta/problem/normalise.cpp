@@ -140,6 +140,7 @@ Problem with_merged(const Problem& p, AxisId a, AxisId b) {
         }
     for (Stage& s : q.stages) simplify_stage(q, s);
     drop_dead(q);
+    shorten_names(q);
     return q;
 }
 
@@ -207,6 +208,7 @@ Problem with_split(const Problem& p, AxisId a, const Expr& outer, const Expr& in
     }
     for (Stage& s : q.stages) simplify_stage(q, s);
     drop_dead(q);
+    shorten_names(q);
     return q;
 }
 

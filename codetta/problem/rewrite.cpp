@@ -427,22 +427,21 @@ void drop_dead(Problem& p) {
     }
     p.stages = std::move(stages);
 
-    std::vector<bool> used(p.axes.size(), false);
+    // Axes in the order of their first use.
+    std::vector<std::optional<uint32_t>> axis_number(p.axes.size());
+    std::vector<Axis> axes;
     for (const Stage& s : p.stages)
         for (const auto* list : {&s.axes, &s.reduce})
-            for (AxisId a : *list) used[a.value] = true;
-    std::vector<uint32_t> axis_number(p.axes.size(), 0);
-    std::vector<Axis> axes;
-    for (size_t a = 0; a < p.axes.size(); ++a) {
-        if (!used[a]) continue;
-        axis_number[a] = static_cast<uint32_t>(axes.size());
-        axes.push_back(std::move(p.axes[a]));
-    }
+            for (AxisId a : *list)
+                if (!axis_number[a.value]) {
+                    axis_number[a.value] = static_cast<uint32_t>(axes.size());
+                    axes.push_back(p.axes[a.value]);
+                }
     p.axes = std::move(axes);
     for (Stage& s : p.stages) {
         for (auto* list : {&s.axes, &s.reduce})
-            for (AxisId& a : *list) a = AxisId(axis_number[a.value]);
-        if (s.scan) s.scan = AxisId(axis_number[s.scan->value]);
+            for (AxisId& a : *list) a = AxisId(*axis_number[a.value]);
+        if (s.scan) s.scan = AxisId(*axis_number[s.scan->value]);
     }
 }
 
@@ -475,6 +474,38 @@ void share_equal_stages(Problem& p) {
                         --r.source;
                 }
         }
+}
+
+// `name` for `name_1` where that is free now.
+void shorten_names(Problem& p) {
+    std::set<std::string> axes, values;
+    for (const Axis& a : p.axes) axes.insert(a.name);
+    for (const std::string& s : p.size_symbols()) axes.insert(s);
+    for (const Operand& o : p.operands) values.insert(o.name);
+    for (const Stage& s : p.stages) values.insert(s.name);
+    auto shorten = [](std::string& name, std::set<std::string>& taken) {
+        while (true) {
+            size_t end = name.find_last_not_of("0123456789");
+            if (end == std::string::npos || end + 1 == name.size() || end == 0 || name[end] != '_') return;
+            std::string base = name.substr(0, end);
+            if (!taken.insert(base).second) return;
+            taken.erase(name);
+            name = base;
+        }
+    };
+    sym::Substitution renamed;
+    for (Axis& a : p.axes) {
+        std::string old = a.name;
+        shorten(a.name, axes);
+        if (old != a.name) renamed.emplace(old, Expr::symbol(a.name));
+    }
+    for (Operand& o : p.operands) shorten(o.name, values);
+    for (Stage& s : p.stages) {
+        shorten(s.name, values);
+        if (renamed.empty()) continue;
+        for (Read& r : s.reads) r = substitute(r, renamed);
+        for (Write& w : s.writes) w.access = substitute(w.access, renamed);
+    }
 }
 
 std::string fresh_name(const std::string& base, const std::set<std::string>& taken) {

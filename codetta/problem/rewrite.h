@@ -42,11 +42,14 @@ struct Reindexing {
 };
 void reindex_stage(Problem& p, StageId s, const Reindexing& to);
 
-// Drops stages that are neither read nor written out and axes that no stage has; canonicalises every stage. Operands stay.
+// Drops stages that are neither read nor written out and axes that no stage has, puts axes in the order of their first use, canonicalises every stage. Operands stay.
 void drop_dead(Problem& p);
 
 // Stages that compute the same become the first of them, with the writes of all.
 void share_equal_stages(Problem& p);
+
+// `name` for `name_1` where that is free.
+void shorten_names(Problem& p);
 
 // A name that is none of the taken ones: `base`, `base_1`, ...
 std::string fresh_name(const std::string& base, const std::set<std::string>& taken);
