@@ -100,15 +100,18 @@ std::string to_string(const IntTuple& t) {
     return out + ")";
 }
 
-IntTuple parse_int_tuple_prefix(std::string_view text, size_t& position) {
+namespace {
+
+IntTuple parse_nested(std::string_view text, size_t& position, int depth) {
     skip_blanks(text, position);
+    if (depth > 100) throw base::UserError("a tuple nests too deep", fmt::format("column {}", position + 1));
     if (position >= text.size() || text[position] != '(' || !opens_tuple(text, position)) return sym::parse_expr_prefix(text, position);
     ++position;
     std::vector<IntTuple> elements;
     skip_blanks(text, position);
     if (position < text.size() && text[position] == ')') return ++position, IntTuple(std::move(elements));
     while (true) {
-        elements.push_back(parse_int_tuple_prefix(text, position));
+        elements.push_back(parse_nested(text, position, depth + 1));
         skip_blanks(text, position);
         char next = position < text.size() ? text[position] : '\0';
         if (next != ',' && next != ')')
@@ -117,6 +120,10 @@ IntTuple parse_int_tuple_prefix(std::string_view text, size_t& position) {
         if (next == ')') return IntTuple(std::move(elements));
     }
 }
+
+} // namespace
+
+IntTuple parse_int_tuple_prefix(std::string_view text, size_t& position) { return parse_nested(text, position, 0); }
 
 IntTuple parse_int_tuple(std::string_view text) {
     size_t position = 0;

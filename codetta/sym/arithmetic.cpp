@@ -1,10 +1,13 @@
 // Sums and products: the polynomial part of the canonical form.
 #include <algorithm>
 
+#include "codetta/base/error.h"
 #include "codetta/sym/expr.h"
 #include "codetta/sym/node.h"
 
 namespace codetta::sym {
+
+static constexpr size_t kMostTerms = 1 << 16;
 
 std::span<const Expr> terms_of(const Expr& e) {
     if (e.kind() == Kind::add) return e.operands();
@@ -98,8 +101,10 @@ Expr operator*(const Expr& a, const Expr& b) {
     if (a.constant() && b.constant()) return checked_mul(*a.constant(), *b.constant());
     if (auto scale = b.constant()) return *scale == 1 ? a : *scale == 0 ? Expr(0) : add_scaled(0, a, *scale);
     if (auto scale = a.constant()) return *scale == 1 ? b : *scale == 0 ? Expr(0) : add_scaled(0, b, *scale);
+    size_t count = terms_of(a).size() * terms_of(b).size();
+    CODETTA_CHECK(count <= kMostTerms, "a product of {} and {} terms is not written out", terms_of(a).size(), terms_of(b).size());
     std::vector<Term> terms;
-    terms.reserve(terms_of(a).size() * terms_of(b).size());
+    terms.reserve(count);
     for (const Expr& left : terms_of(a)) {
         TermView x = view_term(left);
         for (const Expr& right : terms_of(b)) {

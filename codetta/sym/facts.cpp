@@ -30,7 +30,7 @@ void Facts::set_less(const std::string& symbol, Expr bound) {
     bounds_.erase(symbol);
     if (auto value = bound.constant()) {
         auto known = ranges_.find(symbol);
-        set_range(symbol, {known == ranges_.end() ? -kUnbounded : known->second.lo, *value - 1});
+        set_range(symbol, {known == ranges_.end() ? -kUnbounded : known->second.lo, saturate(__int128{*value} - 1)});
     } else {
         bounds_.emplace(symbol, std::move(bound));
     }
@@ -59,14 +59,16 @@ bool Facts::assume(const Condition& c) {
         auto of = c.lhs.operands()[1].constant();
         if (x.kind() != Kind::symbol || !of) return false;
         auto known = multiples_.find(x.name());
-        set_multiple(x.name(), known == multiples_.end() ? *of : std::lcm(known->second, *of));
+        __int128 both = known == multiples_.end() ? *of : __int128{known->second} / std::gcd(known->second, *of) * *of;
+        if (both > kUnbounded) return false;
+        set_multiple(x.name(), static_cast<int64_t>(both));
         return true;
     }
     if (left && rhs_value) {
         Range known = known_range(c.lhs.name());
         switch (c.relation) {
         case Relation::eq: known = meet(known, {*rhs_value, *rhs_value}); break;
-        case Relation::lt: known = meet(known, {-kUnbounded, *rhs_value - 1}); break;
+        case Relation::lt: known = meet(known, {-kUnbounded, saturate(__int128{*rhs_value} - 1)}); break;
         case Relation::le: known = meet(known, {-kUnbounded, *rhs_value}); break;
         case Relation::ne:
             if (*rhs_value != known.lo && *rhs_value != known.hi) return false;
@@ -79,7 +81,7 @@ bool Facts::assume(const Condition& c) {
     if (right && lhs_value && c.relation != Relation::ne) {
         Range known = known_range(c.rhs.name());
         if (c.relation == Relation::eq) return assume(eq(c.rhs, c.lhs));
-        set_range(c.rhs.name(), meet(known, {*lhs_value + (c.relation == Relation::lt ? 1 : 0), kUnbounded}));
+        set_range(c.rhs.name(), meet(known, {saturate(__int128{*lhs_value} + (c.relation == Relation::lt ? 1 : 0)), kUnbounded}));
         return true;
     }
     if (left && (c.relation == Relation::lt || c.relation == Relation::le) && !depends_on(c.rhs, c.lhs.name()) &&
@@ -95,7 +97,7 @@ std::string to_string(const Facts& facts) {
     auto add = [&](const Condition& c) { out += (out.empty() ? "" : ", ") + to_string(c); };
     for (const auto& [name, range] : facts.ranges()) {
         Expr symbol = Expr::symbol(name);
-        if (range.lo == range.hi) {
+        if (range.pinned()) {
             add(eq(symbol, range.lo));
             continue;
         }

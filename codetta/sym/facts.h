@@ -10,6 +10,7 @@ inline constexpr int64_t kUnbounded = int64_t{1} << 60; // ranges saturate at +-
 
 struct Range { // closed: lo <= value <= hi
     int64_t lo = -kUnbounded, hi = kUnbounded;
+    bool pinned() const { return lo == hi && -kUnbounded < lo && lo < kUnbounded; } // one value
     friend bool operator==(const Range&, const Range&) = default;
 };
 

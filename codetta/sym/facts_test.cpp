@@ -130,6 +130,7 @@ TEST(Facts, assume_narrows_or_refuses) {
     EXPECT_TRUE(facts.assume(parse_condition("m % 6 == 0")));
     EXPECT_EQ(facts.divisor(Expr::symbol("m")), 12);
     EXPECT_FALSE(facts.assume(parse_condition("m + n < 4")));
+    EXPECT_FALSE(facts.assume(parse_condition("m % 1152921504606846975 == 0")));
     facts.forget("m");
     EXPECT_EQ(facts, Facts{});
 }

@@ -29,6 +29,7 @@ Range operator*(Range a, Range b) {
 namespace {
 
 Range floor_div_positive(Range a, Range b) { // 1 <= b.lo
+    if (b.lo >= kUnbounded) return {};
     auto divide = [](int64_t x, int64_t y) {
         if (x <= -kUnbounded || x >= kUnbounded) return y >= kUnbounded ? (x < 0 ? int64_t{-kUnbounded} : int64_t{0}) : x;
         return y >= kUnbounded ? (x < 0 ? int64_t{-1} : int64_t{0}) : floor_div_int(x, y);

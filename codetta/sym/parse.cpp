@@ -16,7 +16,12 @@ public:
     bool at_end() { return skip_blanks(), position_ >= text_.size(); }
 
     [[noreturn]] void fail(const std::string& what) const {
-        throw base::UserError(fmt::format("{} in '{}'", what, text_), fmt::format("column {}", position_ + 1));
+        constexpr size_t kSide = 50; // of a long text, what stands around the fault
+        size_t begin = position_ > kSide ? position_ - kSide : 0;
+        std::string shown(text_.substr(begin, position_ - begin + kSide));
+        if (begin > 0) shown = "..." + shown;
+        if (position_ + kSide < text_.size()) shown += "...";
+        throw base::UserError(fmt::format("{} in '{}'", what, shown), fmt::format("column {}", position_ + 1));
     }
 
     bool accept(std::string_view token) {
@@ -27,7 +32,18 @@ public:
         return true;
     }
 
+    // Runs one of the parse functions; what can't be computed (an overflow) is the text's fault.
+    template <class Parse>
+    auto guarded(const Parse& parse) {
+        try {
+            return parse();
+        } catch (const base::InternalError& error) {
+            fail(error.message().substr(0, error.message().find(" [check failed")));
+        }
+    }
+
     Expr parse_sum() {
+        Nesting nesting(*this);
         Expr result = parse_product();
         while (true) {
             if (accept("+"))
@@ -52,8 +68,18 @@ public:
     }
 
 private:
+    static constexpr int kDeepest = 200;
     std::string_view text_;
     size_t position_;
+    int depth_ = 0;
+
+    struct Nesting {
+        explicit Nesting(Parser& parser) : parser_(parser) {
+            if (++parser_.depth_ > kDeepest) parser_.fail("parentheses nest too deep");
+        }
+        ~Nesting() { --parser_.depth_; }
+        Parser& parser_;
+    };
 
     void skip_blanks() {
         while (position_ < text_.size() && (text_[position_] == ' ' || text_[position_] == '\t' || text_[position_] == '\n')) ++position_;
@@ -89,6 +115,7 @@ private:
 
     Expr parse_unary() {
         if (!accept("-")) return parse_atom();
+        Nesting nesting(*this);
         skip_blanks();
         if (position_ < text_.size() && text_[position_] >= '0' && text_[position_] <= '9') return parse_literal(true);
         return -parse_unary();
@@ -158,28 +185,28 @@ private:
 
 Expr parse_expr_prefix(std::string_view text, size_t& position) {
     Parser parser(text, position);
-    Expr result = parser.parse_sum();
+    Expr result = parser.guarded([&] { return parser.parse_sum(); });
     position = parser.position();
     return result;
 }
 
 Expr parse_expr(std::string_view text) {
     Parser parser(text, 0);
-    Expr result = parser.parse_sum();
+    Expr result = parser.guarded([&] { return parser.parse_sum(); });
     if (!parser.at_end()) parser.fail(fmt::format("unexpected '{}'", text.substr(parser.position(), 1)));
     return result;
 }
 
 Condition parse_condition_prefix(std::string_view text, size_t& position) {
     Parser parser(text, position);
-    Condition result = parser.parse_condition();
+    Condition result = parser.guarded([&] { return parser.parse_condition(); });
     position = parser.position();
     return result;
 }
 
 Condition parse_condition(std::string_view text) {
     Parser parser(text, 0);
-    Condition result = parser.parse_condition();
+    Condition result = parser.guarded([&] { return parser.parse_condition(); });
     if (!parser.at_end()) parser.fail(fmt::format("unexpected '{}'", text.substr(parser.position(), 1)));
     return result;
 }
@@ -189,7 +216,7 @@ Facts parse_facts(std::string_view text) {
     Facts facts;
     if (parser.at_end()) return facts;
     do {
-        Condition condition = parser.parse_condition();
+        Condition condition = parser.guarded([&] { return parser.parse_condition(); });
         if (!facts.assume(condition)) parser.fail(fmt::format("'{}' can not be kept as a fact", to_string(condition)));
     } while (parser.accept(","));
     if (!parser.at_end()) parser.fail(fmt::format("unexpected '{}'", text.substr(parser.position(), 1)));

@@ -33,6 +33,10 @@ TEST(Parse, errors_name_the_column) {
     EXPECT_EQ(user_error([] { parse_expr("9223372036854775808"); }), "column 19: a literal does not fit 64 bits in '9223372036854775808'");
     EXPECT_EQ(user_error([] { parse_expr("ceil_div(m)"); }), "column 12: ceil_div takes two operands in 'ceil_div(m)'");
     EXPECT_EQ(user_error([] { parse_expr(""); }), "column 1: expected an expression in ''");
+    EXPECT_EQ(user_error([] { parse_expr("9223372036854775807 + 1"); }),
+              "column 24: 9223372036854775807 + 1 does not fit 64 bits in '9223372036854775807 + 1'");
+    EXPECT_EQ(user_error([] { parse_expr(std::string(100000, '(')); }),
+              "column 201: parentheses nest too deep in '..." + std::string(100, '(') + "...'");
     EXPECT_EQ(user_error([] { parse_condition("m = 4"); }), "column 3: expected ==, !=, <, <=, > or >= in 'm = 4'");
     EXPECT_EQ(user_error([] { parse_facts("m*n >= 4"); }), "column 9: '4 <= m*n' can not be kept as a fact in 'm*n >= 4'");
 }

@@ -296,8 +296,7 @@ int64_t Facts::divisor(const Expr& e) const {
     switch (e.kind()) {
     case Kind::constant: break;
     case Kind::symbol: {
-        if (auto known = ranges_.find(e.name()); known != ranges_.end() && known->second.lo == known->second.hi)
-            return std::abs(known->second.lo);
+        if (auto known = ranges_.find(e.name()); known != ranges_.end() && known->second.pinned()) return std::abs(known->second.lo);
         auto found = multiples_.find(e.name());
         return found == multiples_.end() ? 1 : found->second;
     }

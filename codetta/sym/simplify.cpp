@@ -19,7 +19,7 @@ public:
         if (e.constant()) return e;
         if (e.kind() == Kind::symbol) {
             Range range = facts_.range(e);
-            return range.lo == range.hi ? Expr(range.lo) : e;
+            return range.pinned() ? Expr(range.lo) : e;
         }
         std::span<const Expr> operands = e.operands();
         switch (e.kind()) {
