@@ -207,11 +207,9 @@ class Capture:
 
 
 def _bound(value: object, otherwise: int) -> int:
-    try:
-        number = int(value)
-    except (TypeError, ValueError, OverflowError):
-        return otherwise
-    return max(-(2**60), min(number, 2**60))
+    if isinstance(value, int) or getattr(value, "is_Integer", False):
+        return max(-(2**60), min(int(value), 2**60))
+    return otherwise
 
 
 def _attribute(gm: fx.GraphModule, target: str) -> object:
