@@ -41,7 +41,7 @@ runtime::Executable compile(graph::Graph graph, const base::Target& target, cons
     Stages stages(options, graph.name, report);
     using graph::Graph;
     stages.run<Graph>("graph", [&] { graph::verify(graph, ops); return graph; }, [](const Graph& g) { return graph::to_string(g); });
-    graph = stages.run<Graph>("passes", [&] { return passes::run(std::move(graph), ops, options); }, [](const Graph& g) { return graph::to_string(g); });
+    graph = stages.run<Graph>("passes", [&] { return passes::run_passes(std::move(graph), ops, options); }, [](const Graph& g) { return graph::to_string(g); });
     const auto regions = stages.run<fusion::Regions>("fuse", [&] { return fusion::fuse(graph, ops, target, options); }, [](const fusion::Regions& r) { return fusion::to_string(r); });
     const auto recipes = stages.run<tune::Recipes>("choose", [&] { return tune::choose(regions.regions, regions.graph_values, hints, target, options); },
                                                    [](const tune::Recipes& r) { return tune::to_string(r); });

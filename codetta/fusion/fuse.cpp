@@ -8,10 +8,17 @@
 #include "codetta/fusion/group.h"
 #include "codetta/fusion/regions.h"
 #include "codetta/fusion/rules.h"
+#include "codetta/problem/normalise.h"
 
 namespace codetta::fusion {
 
 namespace {
+
+// What templates see: as few axes as possible, and no rounding that nobody asked for.
+problem::Problem normalised(problem::Problem p, const base::Options& options) {
+    if (options.numerics == base::Numerics::contract) p = problem::drop_narrowing(std::move(p));
+    return problem::merge_axes(problem::drop_unit_axes(problem::split_axes(std::move(p))));
+}
 
 // The groups and who makes and reads each value. Group ids never change; a merged group dies into its consumer.
 class Fuser {
@@ -34,13 +41,13 @@ public:
         raise_views();
     }
 
-    Regions take() {
+    Regions take(const base::Options& options) {
         Regions result;
         result.graph_values = static_cast<uint32_t>(g_.values.size());
         for (const uint32_t i : order()) {
             Group& group = groups_[i];
             problem::Region region;
-            region.problem = std::move(group.problem);
+            region.problem = normalised(std::move(group.problem), options);
             region.problem.name = fmt::format("r{}", result.regions.size());
             for (const uint32_t v : group.values) region.values.push_back(problem::ValueId{v});
             for (uint32_t s = 0; s + 1 < region.problem.stages.size(); ++s) region.cuts.push_back(problem::StageId{s});
@@ -123,6 +130,7 @@ private:
             keep[i] = !duplicate && elsewhere;
             all_dropped = all_dropped && !elsewhere;
         }
+        if (const base::Verdict possible = problem::can_compose(producer.problem, consumer.problem, bindings, keep); !possible) return refuse(p, c, possible.reason());
         const problem::Composition made = problem::compose(producer.problem, consumer.problem, bindings, keep);
         const base::Verdict fits = accept(producer.problem, consumer.problem, made.problem);
         if (!fits) return refuse(p, c, fits.reason());
@@ -239,10 +247,10 @@ private:
 
 } // namespace
 
-Regions fuse(const graph::Graph& g, const graph::OpSet& ops, const base::Target&, const base::Options&) {
+Regions fuse(const graph::Graph& g, const graph::OpSet& ops, const base::Target&, const base::Options& options) {
     Fuser fuser(g, ops);
     fuser.run();
-    return fuser.take();
+    return fuser.take(options);
 }
 
 std::string to_string(const Regions& r) {

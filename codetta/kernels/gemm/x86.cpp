@@ -6,6 +6,7 @@
 
 #include "codetta/base/error.h"
 #include "codetta/kernels/stage_emitter.h"
+#include "codetta/targets/list.h"
 
 namespace codetta::kernels::gemm {
 
@@ -29,6 +30,8 @@ std::string name_of(const char* what, const View& v, const X86Config& c) {
 } // namespace
 
 tile::View register_tile(Builder& b, const X86Config& c, const tile::View& a, const std::vector<Expr>& rows, const Expr& k_stride, const tile::View& panel, const Expr& padded_k, DType accumulator) {
+    const tile::AtomSet atoms = targets::atoms();
+    for (const std::string& feature : atoms.get(c.atom).required) b.require(feature);
     const auto mr = static_cast<int64_t>(rows.size());
     const tile::View acc = b.rmem("acc", accumulator, {mr, c.nr});
     b.fill(acc, 0);
@@ -204,7 +207,7 @@ base::Verdict configure(const base::Target& t, DType a, DType b, DType accumulat
     if (wide && t.has("avx512_bf16") && a == DType::bf16 && b == DType::bf16 && accumulator == DType::f32) {
         c.dtype = DType::bf16;
         c.group = 2;
-        c.atom = "avx512.dot_bf16";
+        c.atom = "avx512.dp_bf16";
     }
     return base::Verdict::yes();
 }
