@@ -84,6 +84,12 @@ private:
             // The inverse speaks of target symbols that may be names of sources too: kept apart until it is done.
             targets.push_back({Expr::symbol("$T" + p_.axis(a).name), p_.axis(a).extent});
         }
+        // One index picked from many: running over all of them to keep one is no gain.
+        for (size_t k = 0; k < s.axes.size(); ++k) {
+            std::set<std::string> here = sym::symbols(facts.simplify(r.access.coordinates[k]));
+            bool picked = std::ranges::none_of(used, [&](AxisId a) { return here.contains(p_.axis(a).name); });
+            if (picked && !targets[k].extent.is(1)) return false;
+        }
         auto inverse = invert(r.access.coordinates, sources, targets, facts);
         if (!inverse) return false;
         sym::Substitution back_to_names;

@@ -193,6 +193,14 @@ private:
         else
             value.integers.resize(static_cast<size_t>(size));
 
+        // Where nothing is visited, nothing may be looked at either: a division by an empty extent has no meaning.
+        if (size == 0) return;
+        if (std::ranges::any_of(s.reduce, [&](AxisId a) { return extent(a) <= 0; })) {
+            Accumulator nothing(*s.combiner, exact_);
+            nothing.reset();
+            for (int64_t at = 0; at < size; ++at) value.store(at, nothing.finish(exact_));
+            return;
+        }
         IndexFrame frame(p_, s.reads.size());
         Reads reads(*this, s, frame);
         scalar::Evaluator body(s.body, exact_);
@@ -241,6 +249,7 @@ private:
     // Every value of the stage is there before the first write.
     void write(size_t number, const Write& w) {
         const Stage& s = p_.stages[number];
+        if (std::ranges::any_of(s.axes, [&](AxisId a) { return extent(a) <= 0; })) return;
         IndexFrame frame(p_, s.reads.size());
         Reads reads(*this, s, frame);
         size_t needed = 0;
