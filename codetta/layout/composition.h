@@ -11,8 +11,8 @@ using Tiler = std::vector<Layout>;
 // a o b: the layout with the coordinates of b.
 // @post compatible(b.shape, composition(a, b).shape)
 // @post for all i < size(b): composition(a, b)(i) == a(b(i))
-// UserError where a leaf of b neither stays inside a mode of a nor fills it evenly, or where b's modes carry into each other within a: no
-// layout with b's modes computes it (or, for symbols, none can be proven to).
+// UserError where a leaf of b neither stays inside the modes of a nor fills them evenly, or where b's modes carry into each other within a:
+// then no layout with b's modes computes it (but for strides by which two carries cancel), or, for symbols, none can be proven to.
 Layout composition(const Layout& a, const Layout& b, const sym::Facts& facts = {});
 // Mode by mode.
 // @post composition(a, tiler).mode(k) == composition(a.mode(k), tiler[k])
