@@ -13,17 +13,22 @@ bool is_signed(DType t) { return t != DType::u8 && t != DType::boolean; }
 
 } // namespace
 
-Value ScalarBody::widen_small(Value v) { return v.make(ir_.b.CreateFPExt(v.v, with_element(v, ir_.b.getFloatTy()))); }
+Value ScalarBody::widen_small(Value v, DType from) {
+    auto* f32 = with_element(v, ir_.b.getFloatTy());
+    if (from == DType::f16) return v.make(ir_.b.CreateFPExt(ir_.b.CreateBitCast(v.v, with_element(v, ir_.b.getHalfTy())), f32));
+    return v.make(ir_.b.CreateBitCast(ir_.b.CreateShl(ir_.b.CreateZExt(v.v, with_element(v, ir_.b.getInt32Ty())), 16), f32));
+}
 
 Value ScalarBody::narrow_small(Value v, DType to) {
-    llvm::Type* type = with_element(v, ir_.type(to));
-    if (to == DType::f16 || (target_.has("avx512_bf16") && Ir::lanes(v.v) >= 4)) return v.make(ir_.b.CreateFPTrunc(v.v, type));
+    auto* i16 = with_element(v, ir_.b.getInt16Ty());
+    if (to == DType::f16) return v.make(ir_.b.CreateBitCast(ir_.b.CreateFPTrunc(v.v, with_element(v, ir_.b.getHalfTy())), i16));
+    if (target_.has("avx512_bf16") && Ir::lanes(v.v) >= 4) return v.make(ir_.b.CreateBitCast(ir_.b.CreateFPTrunc(v.v, with_element(v, ir_.b.getBFloatTy())), i16));
     Value raw = bits(v);
     Value odd = shift_right_logical(raw, 16) & raw.integer(1);
     Value rounded = shift_right_logical(raw + (odd + raw.integer(0x7fff)), 16);
     Value nan = shift_right_logical(raw, 16) | raw.integer(0x40);
     Value result = select(is_nan(v), nan, rounded);
-    return v.make(ir_.b.CreateBitCast(ir_.b.CreateTrunc(result.v, with_element(v, ir_.b.getInt16Ty())), type));
+    return v.make(ir_.b.CreateTrunc(result.v, i16));
 }
 
 Value ScalarBody::narrow_to_odd(Value v) {
@@ -50,19 +55,17 @@ Value ScalarBody::float_to_integer(Value v, DType to) {
 Value ScalarBody::convert(Value v, DType from, DType to) {
     if (from == to) return v;
     const bool from_float = scalar::is_float(from), to_float = scalar::is_float(to);
+    if (is_small_float(from) && to != DType::f32) return convert(widen_small(v, from), DType::f32, to);
     if (to == DType::boolean)
         return v.make(from_float ? ir_.b.CreateFCmpUNE(v.v, llvm::Constant::getNullValue(v.type()))
                                  : ir_.b.CreateICmpNE(v.v, llvm::Constant::getNullValue(v.type())));
     if (from_float && to_float) {
-        if (is_small_float(from)) {
-            Value wide = widen_small(v);
-            return to == DType::f32 ? wide : to == DType::f64 ? widen(wide) : narrow_small(wide, to);
-        }
+        if (is_small_float(from)) return widen_small(v, from);
         if (to == DType::f64) return widen(v);
         if (to == DType::f32) return narrow(v);
         return narrow_small(from == DType::f64 ? narrow_to_odd(v) : v, to);
     }
-    if (from_float) return float_to_integer(is_small_float(from) ? widen_small(v) : v, to);
+    if (from_float) return float_to_integer(v, to);
     if (to_float) {
         const auto through = [&](llvm::Type* element) {
             llvm::Type* type = with_element(v, element);

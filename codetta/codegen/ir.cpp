@@ -16,8 +16,8 @@ llvm::Type* Ir::type(DType t) {
     case DType::i16: return b.getInt16Ty();
     case DType::i32: return b.getInt32Ty();
     case DType::i64: return b.getInt64Ty();
-    case DType::f16: return b.getHalfTy();
-    case DType::bf16: return b.getBFloatTy();
+    case DType::f16: // moved as bits: LLVM takes vectors of half apart where the machine has no arithmetic on them
+    case DType::bf16: return b.getInt16Ty();
     case DType::f32: return b.getFloatTy();
     case DType::f64: return b.getDoubleTy();
     }
@@ -37,6 +37,19 @@ llvm::Constant* Ir::constant(llvm::Type* like, double value) { return llvm::Cons
 llvm::Constant* Ir::constant_integer(llvm::Type* like, int64_t value) {
     const unsigned bits = like->getScalarSizeInBits();
     return llvm::Constant::getIntegerValue(like, llvm::APInt(64, static_cast<uint64_t>(value)).sextOrTrunc(bits));
+}
+
+llvm::Constant* Ir::element(DType t, double value) {
+    if (!scalar::is_float(t)) return constant_integer(type(t), static_cast<int64_t>(value));
+    if (t == DType::f32 || t == DType::f64) return constant(type(t), value);
+    bool inexact = false;
+    llvm::APFloat rounded(value);
+    rounded.convert(t == DType::f16 ? llvm::APFloat::IEEEhalf() : llvm::APFloat::BFloat(), llvm::APFloat::rmNearestTiesToEven, &inexact);
+    return llvm::ConstantInt::get(context, rounded.bitcastToAPInt());
+}
+
+llvm::Constant* Ir::repeat(llvm::Constant* c, int lanes) {
+    return lanes == 1 ? c : llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(static_cast<unsigned>(lanes)), c);
 }
 
 llvm::Value* Ir::splat(llvm::Value* scalar, int lanes) { return lanes == 1 ? scalar : b.CreateVectorSplat(lanes, scalar); }

@@ -21,7 +21,7 @@ public:
     llvm::Function* function = nullptr;
 
     // --- types -------------------------------------------------------------------------------------------------------------------------
-    llvm::Type* type(scalar::DType t);                 ///< as it lies in memory: bool is i8
+    llvm::Type* type(scalar::DType t);                 ///< as it lies in memory: bool is i8, 16-bit floats are i16
     llvm::Type* value_type(scalar::DType t);           ///< as it lies in a register: bool is i1
     llvm::Type* lanes_of(llvm::Type* element, int lanes); ///< the element itself for one lane
     llvm::IntegerType* integer(int bits);
@@ -31,6 +31,8 @@ public:
     llvm::ConstantInt* i32(int64_t value);
     llvm::Constant* constant(llvm::Type* like, double value);         ///< float scalar or vector type
     llvm::Constant* constant_integer(llvm::Type* like, int64_t value);
+    llvm::Constant* element(scalar::DType t, double value);           ///< of the type in memory
+    llvm::Constant* repeat(llvm::Constant* c, int lanes);
     llvm::Value* splat(llvm::Value* scalar, int lanes);
     llvm::Constant* iota(llvm::IntegerType* element, int lanes, int64_t step = 1);
     llvm::Value* shuffle(llvm::Value* a, llvm::Value* b, int lanes, const std::function<int(int)>& source);

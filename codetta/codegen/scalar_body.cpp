@@ -8,6 +8,12 @@ using scalar::DType;
 using scalar::Op;
 using scalar::Prim;
 
+namespace {
+
+bool is_small(DType t) { return t == DType::f16 || t == DType::bf16; }
+
+} // namespace
+
 ScalarBody::ScalarBody(Ir& ir, const base::Target& target) : ir_(ir), target_(target), math_(ir, target.has("avx512f")) {}
 
 std::vector<llvm::Value*> ScalarBody::emit(const scalar::Function& f, std::span<llvm::Value* const> arguments, int lanes) {
@@ -21,8 +27,8 @@ std::vector<llvm::Value*> ScalarBody::emit(const scalar::Function& f, std::span<
             CODETTA_CHECK(static_cast<size_t>(op.int_value) < arguments.size(), "a scalar function got too few arguments");
             values.push_back({&ir_, arguments[static_cast<size_t>(op.int_value)]});
         } else if (op.prim == Prim::constant) {
-            llvm::Type* type = ir_.lanes_of(ir_.value_type(op.dtype), lanes);
-            values.push_back({&ir_, scalar::is_float(op.dtype) ? ir_.constant(type, op.float_value) : ir_.constant_integer(type, op.int_value)});
+            llvm::Constant* one = scalar::is_float(op.dtype) ? ir_.element(op.dtype, op.float_value) : ir_.constant_integer(ir_.value_type(op.dtype), op.int_value);
+            values.push_back({&ir_, ir_.repeat(one, lanes)});
         } else
             values.push_back(apply(op, in, types, lanes));
     }
@@ -77,14 +83,14 @@ Value ScalarBody::apply(const Op& op, std::span<const Value> in, std::span<const
     if (op.prim == Prim::select) return select(in[0], in[1], in[2]);
     if (op.prim == Prim::is_nan) {
         if (!scalar::is_float(types[0])) return {&ir_, ir_.constant_integer(ir_.lanes_of(ir_.b.getInt1Ty(), Ir::lanes(in[0].v)), 0)};
-        return is_nan(in[0]);
+        return is_nan(is_small(types[0]) ? widen_small(in[0], types[0]) : in[0]);
     }
     if (op.prim >= Prim::eq && op.prim <= Prim::ge) return compare(op.prim, in[0], in[1], types[0]);
     if (op.dtype == DType::boolean) return apply_bool(op, in);
     if (!scalar::is_float(op.dtype)) return apply_integer(op, in);
-    if (op.dtype == DType::f16 || op.dtype == DType::bf16) { // computed in f32, rounded once
+    if (is_small(op.dtype)) { // computed in f32, rounded once
         std::vector<Value> wide;
-        for (Value v : in) wide.push_back(widen_small(v));
+        for (Value v : in) wide.push_back(widen_small(v, op.dtype));
         Op same = op;
         same.dtype = DType::f32;
         return narrow_small(apply_float(same, wide), op.dtype);
@@ -102,7 +108,7 @@ Value ScalarBody::compare(Prim p, Value a, Value b, DType t) {
                             : p == Prim::le ? P::FCMP_OLE
                             : p == Prim::gt ? P::FCMP_OGT
                                             : P::FCMP_OGE;
-        if (t == DType::f16 || t == DType::bf16) a = widen_small(a), b = widen_small(b);
+        if (is_small(t)) a = widen_small(a, t), b = widen_small(b, t);
         return a.make(ir.CreateFCmp(predicate, a.v, b.v));
     }
     const bool natural = t == DType::u8 || t == DType::boolean;

@@ -38,8 +38,8 @@ private:
 
     // casts.cpp
     Value convert(Value v, scalar::DType from, scalar::DType to);
-    Value widen_small(Value v);                      ///< f16, bf16 -> f32
-    Value narrow_small(Value v, scalar::DType to);   ///< f32 -> f16, bf16, to nearest even
+    Value widen_small(Value v, scalar::DType from);  ///< f16, bf16 -> f32
+    Value narrow_small(Value v, scalar::DType to);   ///< f32 -> f16, bf16 (as i16), to nearest even
     Value narrow_to_odd(Value v);                    ///< f64 -> f32, inexact results made odd: a second rounding is then harmless
     Value float_to_integer(Value v, scalar::DType to);
 

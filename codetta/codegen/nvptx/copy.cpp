@@ -84,7 +84,7 @@ void NvptxStatements::copy_plain(const Copy& s) {
             auto* access = ir.b.CreateAlignedLoad(type, address, llvm::Align(static_cast<uint64_t>(static_cast<int64_t>(lanes) * size)));
             const tile::Buffer& b = kernel.buffer(s.source);
             if (b.parameter && !b.written && b.no_alias) access->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(ir.context, {}));
-            llvm::Constant* fill = scalar::is_float(t) ? ir.constant(type, s.fill) : ir.constant_integer(type, static_cast<int64_t>(s.fill));
+            llvm::Constant* fill = ir.repeat(ir.element(t, s.fill), static_cast<int>(lanes));
             return ir.b.CreateSelect(inside, access, fill);
         };
         llvm::Value* value = read();

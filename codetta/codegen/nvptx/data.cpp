@@ -60,7 +60,7 @@ void NvptxStatements::fail_check(int32_t code) {
 
 void NvptxStatements::emit(const tile::Fill& s) {
     const scalar::DType t = kernel.buffer(s.destination).dtype;
-    llvm::Constant* value = scalar::is_float(t) ? ir.constant(ir.type(t), s.value) : ir.constant_integer(ir.type(t), static_cast<int64_t>(s.value));
+    llvm::Constant* value = ir.element(t, s.value);
     for (const auto& place : places(s.destination)) store_element(s.destination, place, value);
 }
 

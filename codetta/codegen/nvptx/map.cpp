@@ -76,7 +76,7 @@ void NvptxStatements::emit(const tile::Map& s) {
         llvm::Value* two = llvm::PoisonValue::get(ir.lanes_of(ir.b.getFloatTy(), 2));
         two = ir.b.CreateInsertElement(two, run(*early, e)[0], uint64_t{0});
         two = ir.b.CreateInsertElement(two, run(*early, e + 1)[0], uint64_t{1});
-        registers_.store_pair(first.buffer, *place.constant(), ir.b.CreateFPTrunc(two, ir.lanes_of(ir.type(kernel.buffer(first).dtype), 2)));
+        registers_.store_pair(first.buffer, *place.constant(), round_to_small(two, kernel.buffer(first).dtype));
         ++e;
     }
     coarse_ = false;

@@ -13,9 +13,15 @@ constexpr double kLog2E = 1.4426950408889634;
 
 } // namespace
 
+llvm::Value* NvptxStatements::round_to_small(llvm::Value* v, DType t) {
+    const int lanes = Ir::lanes(v);
+    llvm::Type* rounded = ir.lanes_of(t == DType::f16 ? ir.b.getHalfTy() : ir.b.getBFloatTy(), lanes);
+    return ir.b.CreateBitCast(ir.b.CreateFPTrunc(v, rounded), ir.lanes_of(ir.type(t), lanes));
+}
+
 std::optional<Value> NvptxStatements::approximate(const scalar::Op& op, std::span<const Value> in, std::span<const DType> types) {
     if (scalar::is_conversion(op.prim) && types[0] == DType::f32 && (op.dtype == DType::bf16 || op.dtype == DType::f16))
-        return in[0].make(ir.b.CreateFPTrunc(in[0].v, ir.type(op.dtype)));
+        return in[0].make(round_to_small(in[0].v, op.dtype));
     if (!coarse_ || op.dtype != DType::f32 || types.empty() || types[0] != DType::f32) return std::nullopt;
     const auto machine = [&](const char* instruction, Value x) {
         return x.make(assembly(ir.b.getFloatTy(), std::string(instruction) + " $0, $1;", "=f,f", {x.v}, false));

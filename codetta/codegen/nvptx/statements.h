@@ -83,6 +83,7 @@ private:
     void store_box(const tile::Copy& s);
 
     // math.cpp
+    llvm::Value* round_to_small(llvm::Value* v, scalar::DType t); ///< f32 to f16 or bf16, one instruction for a pair
     std::optional<Value> approximate(const scalar::Op& op, std::span<const Value> in, std::span<const scalar::DType> types);
 
     llvm::Value* all_hold(const std::vector<sym::Condition>& conditions); ///< i1

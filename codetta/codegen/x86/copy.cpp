@@ -35,12 +35,8 @@ void X86Statements::emit(const tile::Fill& s) {
         if (plan.space.dims[d].strides[0].is(1)) plan.vector_dim = static_cast<int>(d);
     plan.lanes = plan.vector_dim < 0 ? 1 : kernel.lanes_for(scalar::bytes(destination.dtype));
     roll(plan, kernel.is_register(s.destination) ? kMostRegisterPieces : kMostPieces);
-    llvm::Type* element = memory.element(destination);
-    const auto value = [&](int lanes) -> llvm::Constant* {
-        llvm::Type* many = ir.lanes_of(element, lanes);
-        return element->isFloatingPointTy() ? ir.constant(many, s.value) : ir.constant_integer(many, static_cast<int64_t>(s.value));
-    };
-    run(kernel, plan, [&](const std::vector<Offset>& offsets, int lanes) { memory.store(value(lanes), moved(destination, offsets[0])); });
+    llvm::Constant* one = ir.element(destination.dtype, s.value);
+    run(kernel, plan, [&](const std::vector<Offset>& offsets, int lanes) { memory.store(ir.repeat(one, lanes), moved(destination, offsets[0])); });
 }
 
 void X86Statements::emit(const tile::Copy& s) {
@@ -56,10 +52,7 @@ void X86Statements::emit(const tile::Copy& s) {
     CODETTA_CHECK(move.source.dtype == move.destination.dtype, "a plain copy from {} to {}", scalar::to_string(move.source.dtype),
                   scalar::to_string(move.destination.dtype));
     const auto space = kernel.buffer(s.destination).space;
-    if (space == tile::Space::rmem || space == tile::Space::scratch) {
-        llvm::Type* element = ir.type(move.destination.dtype);
-        move.fill = element->isFloatingPointTy() ? ir.constant(element, s.fill) : ir.constant_integer(element, static_cast<int64_t>(s.fill));
-    }
+    if (space == tile::Space::rmem || space == tile::Space::scratch) move.fill = ir.element(move.destination.dtype, s.fill);
 
     // The whole view is inside when the largest coordinate is.
     std::vector<sym::Condition> inside;
@@ -189,8 +182,7 @@ void X86Statements::copy_limited(const tile::Copy& s, Move& original) {
         const Access from = moved(source, offsets[kSource]), to = moved(destination, offsets[kDestination]);
         llvm::Type* many = ir.lanes_of(memory.element(from), lanes);
         if (move.fill) {
-            llvm::Constant* fill = lanes == 1 ? move.fill : llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(static_cast<unsigned>(lanes)), move.fill);
-            memory.store(memory.load(from, lanes, valid, fill), to);
+            memory.store(memory.load(from, lanes, valid, ir.repeat(move.fill, lanes)), to);
             return;
         }
         // Registers hold every element; memory is read only where it may be.
