@@ -2,6 +2,7 @@
 
 #include "codetta/base/log.h"
 #include "codetta/runtime/fork_safe_mutex.h"
+#include "codetta/runtime/stall_watch.h"
 
 #include <immintrin.h>
 #include <linux/futex.h>
@@ -141,6 +142,7 @@ struct ThreadPool::State {
     ForkSafeMutex start_mutex; // guards `threads` and `start_failed`
     std::vector<pthread_t> threads;
     bool start_failed = false;
+    StallWatch stalls;
 
     Slot* take_slot() {
         for (Slot& slot : slots)
@@ -259,13 +261,17 @@ int ThreadPool::workers() const { return state_.load()->worker_count.load(std::m
 void ThreadPool::run(int64_t tasks, int64_t grain, int threads, Work work, void* context) {
     if (tasks <= 0) return;
     grain = std::max<int64_t>(1, grain);
+    const int helpers = static_cast<int>(std::min<int64_t>(std::min(threads, most_threads), (tasks + grain - 1) / grain)) - 1;
     Slot* slot = nullptr;
     State* state = nullptr;
-    const int helpers = static_cast<int>(std::min<int64_t>(std::min(threads, most_threads), (tasks + grain - 1) / grain)) - 1;
+    Clock::time_point start;
     if (helpers > 0 && !inside_task) {
         state = &this->state();
-        state->start_workers(helpers);
-        slot = state->take_slot();
+        start = Clock::now();
+        if (state->stalls.helpers_pay(start)) {
+            state->start_workers(helpers);
+            slot = state->take_slot();
+        }
     }
     if (slot == nullptr) {
         const bool was_inside = std::exchange(inside_task, true);
@@ -291,12 +297,18 @@ void ThreadPool::run(int64_t tasks, int64_t grain, int threads, Work work, void*
     // Nobody joins from here on; those who have joined are in their last chunk.
     const uint32_t joined = Slot::joined(slot->state.exchange(0, std::memory_order_acq_rel));
     const auto all_finished = [&] { return slot->finished.load(std::memory_order_acquire) == joined; };
-    if (!spin_until(all_finished, join_spin)) {
-        slot->caller_sleeps.store(true, std::memory_order_seq_cst);
-        for (uint32_t finished; (finished = slot->finished.load(std::memory_order_seq_cst)) != joined;)
-            futex_wait(slot->finished, finished);
-        slot->caller_sleeps.store(false, std::memory_order_relaxed);
+    const Clock::time_point own_end = Clock::now();
+    Clock::time_point end = own_end;
+    if (!all_finished()) {
+        if (!spin_until(all_finished, join_spin)) {
+            slot->caller_sleeps.store(true, std::memory_order_seq_cst);
+            for (uint32_t finished; (finished = slot->finished.load(std::memory_order_seq_cst)) != joined;)
+                futex_wait(slot->finished, finished);
+            slot->caller_sleeps.store(false, std::memory_order_relaxed);
+        }
+        end = Clock::now();
     }
+    state->stalls.record(helpers + 1, own_end - start, end - own_end, end);
     slot->taken.store(false, std::memory_order_release);
 }
 
