@@ -24,6 +24,25 @@ struct Inverted {
 
 Expr target_symbol(size_t i) { return Expr::symbol("$T" + std::to_string(i)); }
 
+// What a guard leaves of an axis: where it starts (index) and how long it is.
+Dimension guarded_part(const Problem& p, AxisId a, const std::vector<sym::Condition>& guard) {
+    const std::string& name = p.axis(a).name;
+    Expr lo = 0, hi = p.axis(a).extent;
+    auto speaks_of_axes = [&](const Expr& e) {
+        return std::ranges::any_of(sym::symbols(e), [&](const std::string& s) {
+            return s[0] == '$' || std::ranges::any_of(p.axes, [&](const Axis& x) { return x.name == s; });
+        });
+    };
+    for (const sym::Condition& c : guard) {
+        if (c.relation != sym::Relation::le && c.relation != sym::Relation::lt) continue;
+        auto slack = sym::as_affine(c.rhs - c.lhs - (c.relation == sym::Relation::lt ? 1 : 0), name); // >= 0
+        if (!slack || speaks_of_axes(slack->rest)) continue;
+        if (slack->coefficient.is(1) && lo.is(0) && p.facts.proves(sym::le(0, -slack->rest))) lo = -slack->rest;
+        if (slack->coefficient.is(-1) && hi == p.axis(a).extent && p.facts.proves(sym::le(slack->rest + 1, hi))) hi = slack->rest + 1;
+    }
+    return {lo, p.facts.simplify(hi - lo)};
+}
+
 // The writers of an operand in order; nullopt when one of them can't be turned round.
 std::optional<std::vector<Inverted>> invert_writes(const Problem& p, OperandId o) {
     std::vector<Inverted> found;
@@ -35,11 +54,23 @@ std::optional<std::vector<Inverted>> invert_writes(const Problem& p, OperandId o
             if (w.operand != o) continue;
             if (w.accumulate || depends_on_data(w.access) || !w.access.checks.empty()) return std::nullopt;
             std::vector<Dimension> sources;
-            sym::Substitution at;
-            for (AxisId a : p.stages[s].axes) sources.push_back({axis_symbol(p, a), p.axis(a).extent});
-            auto inverse = invert(w.access.coordinates, sources, targets, facts);
+            sym::Substitution shifted, at;
+            for (AxisId a : p.stages[s].axes) {
+                // The guard may say that only a part of the axis writes; the index is counted from there.
+                Dimension part = guarded_part(p, a, w.access.guard);
+                shifted.emplace(p.axis(a).name, axis_symbol(p, a) + part.index);
+                sources.push_back({axis_symbol(p, a), part.extent});
+            }
+            sym::Facts local = facts;
+            std::vector<Expr> coordinates;
+            for (const Dimension& d : sources) local.set_index(d.index.name(), d.extent);
+            for (const Expr& e : w.access.coordinates) coordinates.push_back(sym::substitute(e, shifted));
+            auto inverse = invert(coordinates, sources, targets, local);
             if (!inverse) return std::nullopt;
-            for (size_t k = 0; k < sources.size(); ++k) at.emplace(sources[k].index.name(), inverse->index[k]);
+            for (size_t k = 0; k < sources.size(); ++k) {
+                inverse->index[k] = sym::substitute(shifted.at(sources[k].index.name()), {{sources[k].index.name(), inverse->index[k]}});
+                at.emplace(sources[k].index.name(), inverse->index[k]);
+            }
             Inverted inverted{s, inverse->index, inverse->image};
             for (const sym::Condition& c : w.access.guard) inverted.region.push_back(sym::substitute(c, at));
             found.push_back(std::move(inverted));

@@ -1,4 +1,5 @@
-// Random chains of small ops, composed step by step: every composition computes what its parts compute one after the other, and so do its normal forms and its halves.
+// Random chains of small ops, composed step by step: every composition computes what its parts compute one after the other, and so do its
+// normal forms and its halves.
 #include <random>
 
 #include "codetta/base/error.h"
@@ -11,46 +12,46 @@ namespace {
 using sym::Expr;
 
 class Ops {
-  public:
+public:
     explicit Ops(uint64_t seed) : random_(seed) {}
 
     // A random op on a f32 tensor of this shape; `shape` becomes the result's. Operand `x` is read, `out` written.
     Problem next(std::vector<Expr>& shape) {
         for (int attempt = 0; attempt < 20; ++attempt) {
             switch (pick(12)) {
-                case 0: return pointwise(shape);
-                case 1: return pointwise(shape);
-                case 2: return permute(shape);
-                case 3:
-                    if (auto p = merge(shape)) return *p;
-                    break;
-                case 4:
-                    if (auto p = split(shape)) return *p;
-                    break;
-                case 5:
-                    if (auto p = slice(shape)) return *p;
-                    break;
-                case 6: return pad(shape);
-                case 7:
-                    if (shape.size() < 4) return expand(shape);
-                    break;
-                case 8:
-                    if (auto p = reduce(shape)) return *p;
-                    break;
-                case 9: return flip(shape);
-                case 10:
-                    if (!shape.empty()) return rows(shape);
-                    break;
-                case 11:
-                    if (!shape.empty()) return product(shape);
-                    break;
+            case 0: return pointwise(shape);
+            case 1: return pointwise(shape);
+            case 2: return permute(shape);
+            case 3:
+                if (auto p = merge(shape)) return *p;
+                break;
+            case 4:
+                if (auto p = split(shape)) return *p;
+                break;
+            case 5:
+                if (auto p = slice(shape)) return *p;
+                break;
+            case 6: return pad(shape);
+            case 7:
+                if (shape.size() < 4) return expand(shape);
+                break;
+            case 8:
+                if (auto p = reduce(shape)) return *p;
+                break;
+            case 9: return flip(shape);
+            case 10:
+                if (!shape.empty()) return rows(shape);
+                break;
+            case 11:
+                if (!shape.empty()) return product(shape);
+                break;
             }
         }
         return pointwise(shape);
     }
     size_t pick(size_t n) { return static_cast<size_t>(random_() % n); }
 
-  private:
+private:
     // `  x: f32[...] in` and so on, and axes d0, d1 ... over `domain`.
     struct Draft {
         std::string axes, operands, stages;
@@ -70,26 +71,37 @@ class Ops {
         for (const std::string& s : items) text += (text.empty() ? "" : ", ") + s;
         return text;
     }
-    static Problem make(const std::vector<Expr>& in, const std::vector<Expr>& out, const std::string& more_axes, const std::string& more_operands, const std::string& stages) {
+    static Problem make(const std::vector<Expr>& in, const std::vector<Expr>& out, const std::string& more_axes,
+                        const std::string& more_operands, const std::string& stages) {
         std::string axes;
-        for (size_t i = 0; i < out.size(); ++i) axes += (axes.empty() ? "" : ", ") + ("d" + std::to_string(i)) + " = " + sym::to_string(out[i]);
+        for (size_t i = 0; i < out.size(); ++i)
+            axes += (axes.empty() ? "" : ", ") + ("d" + std::to_string(i)) + " = " + sym::to_string(out[i]);
         if (!more_axes.empty()) axes += (axes.empty() ? "" : ", ") + more_axes;
-        return parse_problem("problem op(" + axes + ") where s0 >= 0\n  x: f32[" + list(in) + "] in\n" + more_operands + "  out: f32[" + list(out) + "] out\n" + stages);
+        return parse_problem("problem op(" + axes + ") where s0 >= 0\n  x: f32[" + list(in) + "] in\n" + more_operands + "  out: f32[" +
+                             list(out) + "] out\n" + stages);
     }
     // out[d0 ...] = expression, where `at` is where x is read.
-    static Problem view(const std::vector<Expr>& in, const std::vector<Expr>& out, const std::vector<std::string>& at, const std::string& rest = "") {
+    static Problem view(const std::vector<Expr>& in, const std::vector<Expr>& out, const std::vector<std::string>& at,
+                        const std::string& rest = "") {
         std::string d = join(indices(out.size()));
         return make(in, out, "", "", "  v: f32[" + d + "] = x[" + join(at) + "]" + rest + " -> out[" + d + "]\n");
     }
 
     Problem pointwise(const std::vector<Expr>& shape) {
         std::string d = join(indices(shape.size()));
-        static const char* const bodies[] = {"x[@] * 2.0 + 1.0", "maximum(x[@], 0.0)", "x[@] * sigmoid(x[@])", "x[@] + c[@]", "f32(narrow.bf16(x[@]))", "select(x[@] < c[@], x[@], c[@] * 0.5)", "-x[@]",
-                                              "exp(minimum(x[@], 2.0))"};
+        static const char* const bodies[] = {"x[@] * 2.0 + 1.0",
+                                             "maximum(x[@], 0.0)",
+                                             "x[@] * sigmoid(x[@])",
+                                             "x[@] + c[@]",
+                                             "f32(narrow.bf16(x[@]))",
+                                             "select(x[@] < c[@], x[@], c[@] * 0.5)",
+                                             "-x[@]",
+                                             "exp(minimum(x[@], 2.0))"};
         std::string body = bodies[pick(std::size(bodies))];
         for (size_t at; (at = body.find('@')) != std::string::npos;) body.replace(at, 1, d);
         bool extra = body.find("c[") != std::string::npos;
-        return make(shape, shape, "", extra ? "  c: f32[" + list(shape) + "] in\n" : "", "  y: f32[" + d + "] = " + body + " -> out[" + d + "]\n");
+        return make(shape, shape, "", extra ? "  c: f32[" + list(shape) + "] in\n" : "",
+                    "  y: f32[" + d + "] = " + body + " -> out[" + d + "]\n");
     }
     Problem permute(std::vector<Expr>& shape) {
         std::vector<size_t> order(shape.size());
@@ -113,7 +125,10 @@ class Ops {
         shape[i] = shape[i] * shape[i + 1];
         shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(i) + 1);
         std::vector<std::string> at;
-        for (size_t k = 0; k < in.size(); ++k) at.push_back(k == i ? "d" + std::to_string(i) + " // " + inner : k == i + 1 ? "d" + std::to_string(i) + " % " + inner : "d" + std::to_string(k > i ? k - 1 : k));
+        for (size_t k = 0; k < in.size(); ++k)
+            at.push_back(k == i       ? "d" + std::to_string(i) + " // " + inner
+                         : k == i + 1 ? "d" + std::to_string(i) + " % " + inner
+                                      : "d" + std::to_string(k > i ? k - 1 : k));
         return view(in, shape, at);
     }
     std::optional<Problem> split(std::vector<Expr>& shape) {
@@ -126,7 +141,8 @@ class Ops {
                 shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(i) + 1, Expr(s));
                 std::vector<std::string> at;
                 for (size_t k = 0; k < in.size(); ++k)
-                    at.push_back(k == i ? std::to_string(s) + "*d" + std::to_string(i) + " + d" + std::to_string(i + 1) : "d" + std::to_string(k > i ? k + 1 : k));
+                    at.push_back(k == i ? std::to_string(s) + "*d" + std::to_string(i) + " + d" + std::to_string(i + 1)
+                                        : "d" + std::to_string(k > i ? k + 1 : k));
                 return view(in, shape, at);
             }
         return std::nullopt;
@@ -191,8 +207,8 @@ class Ops {
         };
         std::string r = join(row), n = sym::to_string(shape.back());
         return make(shape, shape, "r = " + n + ", q = " + n, "",
-                    "  mx: f32[" + r + "] = max(r) x[" + with("r") + "]\n  s: f32[" + r + "] = sum(q) exp(x[" + with("q") + "] - mx[" + r + "])\n  y: f32[" + join(d) + "] = exp(x[" + join(d) + "] - mx[" + r + "]) / s[" + r +
-                        "] -> out[" + join(d) + "]\n");
+                    "  mx: f32[" + r + "] = max(r) x[" + with("r") + "]\n  s: f32[" + r + "] = sum(q) exp(x[" + with("q") + "] - mx[" + r +
+                        "])\n  y: f32[" + join(d) + "] = exp(x[" + join(d) + "] - mx[" + r + "]) / s[" + r + "] -> out[" + join(d) + "]\n");
     }
     Problem product(std::vector<Expr>& shape) {
         std::vector<Expr> in = shape;
@@ -209,14 +225,17 @@ class Ops {
 };
 
 // The operands of `after` that `before` has too (by name), on memory of their own.
-void expect_same_where_finite(const Problem& before, const Problem& after, const std::vector<sym::Bindings>& sizes) { test::expect_same(before, after, sizes); }
+void expect_same_where_finite(const Problem& before, const Problem& after, const std::vector<sym::Bindings>& sizes) {
+    test::expect_same(before, after, sizes);
+}
 
 TEST(ComposeRandom, chains_compute_what_their_parts_do) {
     size_t fused = 0, composed = 0, largest = 0;
     for (uint64_t seed = 1; seed <= 400; ++seed) {
         Ops ops(seed);
         std::vector<Expr> shape;
-        static const std::vector<std::vector<Expr>> starts = {{Expr::symbol("s0"), 6}, {2, Expr::symbol("s0"), 4}, {3, 4}, {6}, {2, 3, 2, 2}, {Expr::symbol("s0") * 2, 3}};
+        static const std::vector<std::vector<Expr>> starts = {
+            {Expr::symbol("s0"), 6}, {2, Expr::symbol("s0"), 4}, {3, 4}, {6}, {2, 3, 2, 2}, {Expr::symbol("s0") * 2, 3}};
         shape = starts[ops.pick(starts.size())];
         std::vector<sym::Bindings> sizes = {{{"s0", 2}}, {{"s0", 3}}, {{"s0", 0}}};
         std::string trace = "seed " + std::to_string(seed) + "\n";
