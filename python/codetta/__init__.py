@@ -13,8 +13,9 @@ __version__ = "0.1.0"
 
 # Public name -> the module that defines it; imported at first use.
 _LAZY = {
-    "compare": "codetta.compare",
-    "explain": "codetta.explain",
+    "compare": "codetta.comparison",
+    "explain": "codetta.explanation",
+    "reset": "codetta.backend",
 }
 
 __all__ = ["__version__", *_LAZY]
