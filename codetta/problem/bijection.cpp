@@ -204,7 +204,27 @@ private:
 std::optional<Inverse> invert(const std::vector<Expr>& coordinates, const std::vector<Dimension>& sources,
                               const std::vector<Dimension>& targets, const sym::Facts& facts) {
     CODETTA_CHECK(coordinates.size() == targets.size(), "{} coordinates for {} targets", coordinates.size(), targets.size());
-    return Inverter(sources, facts).run(coordinates, targets);
+    if (auto inverse = Inverter(sources, facts).run(coordinates, targets)) return inverse;
+    // A reshape that refines nothing, [3, 4] to [4, 3], shows its one linear index only when neighbouring coordinates are seen as one number:
+    // the canonical form has taken multiples of the divisors out of it.
+    bool divides = std::ranges::any_of(coordinates, [](const Expr& e) { return sym::to_string(e).find_first_of("/%") != std::string::npos; });
+    if (!divides) return std::nullopt;
+    for (size_t count = 2; count <= coordinates.size(); ++count)
+        for (size_t first = 0; first + count <= coordinates.size(); ++first) {
+            std::vector<Expr> joined;
+            std::vector<Dimension> spaces;
+            for (size_t i = 0; i < coordinates.size(); ++i) {
+                if (i > first && i < first + count) {
+                    joined.back() = joined.back() * targets[i].extent + coordinates[i];
+                    spaces.back() = {spaces.back().index * targets[i].extent + targets[i].index, spaces.back().extent * targets[i].extent};
+                } else {
+                    joined.push_back(coordinates[i]);
+                    spaces.push_back(targets[i]);
+                }
+            }
+            if (auto inverse = Inverter(sources, facts).run(joined, spaces)) return inverse;
+        }
+    return std::nullopt;
 }
 
 } // namespace codetta::problem
