@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <string>
+
 #include <fmt/format.h>
 
 #include "codetta/base/error.h"
@@ -50,6 +53,20 @@ std::vector<ValueId> GraphBuilder::add(std::string op, std::vector<std::optional
     std::vector<ValueId> outputs = n.outputs;
     graph_.nodes.push_back(std::move(n));
     return outputs;
+}
+
+std::vector<ValueId> GraphBuilder::add(Node node, std::span<const Value> results) {
+    node.outputs.clear();
+    for (const Value& v : results) node.outputs.push_back(new_value(v.name, v.type));
+    graph_.nodes.push_back(std::move(node));
+    return graph_.nodes.back().outputs;
+}
+
+void GraphBuilder::reserve_names(const Graph& g) {
+    for (const Value& v : g.values) {
+        if (v.name.find_first_not_of("0123456789") != std::string::npos || v.name.size() > 9) continue;
+        next_name_ = std::max<size_t>(next_name_, std::stoul(v.name) + 1);
+    }
 }
 
 ValueId GraphBuilder::add1(std::string op, std::vector<std::optional<ValueId>> inputs, Attributes attributes, std::string location) {

@@ -98,6 +98,9 @@ public:
                              std::string location = {});
     ValueId add1(std::string op, std::vector<std::optional<ValueId>> inputs, Attributes attributes = {},
                  std::string location = {});                                     // the op's only output
+    // A node as it is in another graph, with operands of this one: no inference; its results keep names (when free) and types.
+    std::vector<ValueId> add(Node node, std::span<const Value> results);
+    void reserve_names(const Graph& g); // new names are numbers that g has not
     void set_location(std::string location) { location_ = std::move(location); } // of nodes added without one
     void set_strides(ValueId v, std::vector<sym::Expr> strides);                 // the layout that the caller of the graph was promised
     void set_into(ValueId result, ValueId target);                               // result is outputs[0] of its node

@@ -1,3 +1,4 @@
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -89,7 +90,7 @@ private:
             if (!v) continue;
             CODETTA_CHECK(v->value < g_.values.size() && defined_[v->value], "graph '{}': {} reads a value before it is made", g_.name,
                           where(n));
-            CODETTA_CHECK(!overwritten_.contains(v->value), "graph '{}': {} reads '%{}' after it was overwritten", g_.name, where(n),
+            CODETTA_CHECK(!stale_.contains(v->value), "graph '{}': {} reads '%{}' after it was overwritten", g_.name, where(n),
                           g_.value(*v).name);
         }
         Node checked = n;
@@ -128,8 +129,13 @@ private:
         const TensorType& b = g_.type(*n.into);
         CODETTA_CHECK(a.dtype == b.dtype && same_shape(a, b), "graph '{}': {} of type {} can't be written into '%{}' of type {}", g_.name,
                       where(n), to_string(a), g_.value(*n.into).name, to_string(b));
-        CODETTA_CHECK(overwritten_.insert(n.into->value).second, "graph '{}': {} overwrites '%{}' a second time", g_.name, where(n),
-                      g_.value(*n.into).name);
+        // A second write continues the first: its operand 0 is the value that lies there.
+        auto there = contents_.find(n.into->value);
+        CODETTA_CHECK(there == contents_.end() || (!n.inputs.empty() && n.inputs[0] == there->second),
+                      "graph '{}': {} overwrites '%{}', which holds '%{}' by now", g_.name, where(n), g_.value(*n.into).name,
+                      g_.value(there->second).name);
+        stale_.insert(there == contents_.end() ? n.into->value : there->second.value);
+        contents_[n.into->value] = n.outputs[0];
     }
 
     void check_output(const Output& o) const {
@@ -150,7 +156,8 @@ private:
     const OpSet& ops_;
     std::vector<bool> defined_;
     std::set<std::string> symbols_;
-    std::set<uint32_t> overwritten_;
+    std::map<uint32_t, ValueId> contents_; // of inputs that were overwritten
+    std::set<uint32_t> stale_;             // values whose memory holds something newer
 };
 
 } // namespace

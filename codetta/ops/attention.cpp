@@ -110,9 +110,10 @@ problem::Problem lower_attention(const NodeView& n) {
                           .combiner = std::move(combiner)});
     };
     StageId maximum = over_t("maximum", row.axes, {low.read(logits)}, [](Terms x) { return x[0]; }, scalar::maximum(compute));
-    // A row that is masked throughout has weights 0, not NaN.
-    StageId weights = low.stage({.name = "weights", .axes = cells, .reads = {low.read(logits), low.read(maximum)}, .body = [](Terms x) {
-                                     return exp(x[0] - select(x[1] == -HUGE_VAL, 0.0, x[1]));
+    // A row that is masked throughout has weights 0; unless safe is false: then softmax's NaN.
+    bool safe = n.flag("safe");
+    StageId weights = low.stage({.name = "weights", .axes = cells, .reads = {low.read(logits), low.read(maximum)}, .body = [safe](Terms x) {
+                                     return exp(x[0] - (safe ? select(x[1] == -HUGE_VAL, 0.0, x[1]) : x[1]));
                                  }});
     StageId total = over_t("total", row.axes, {low.read(weights)}, [](Terms x) { return x[0]; }, scalar::sum(compute));
     std::vector<AxisId> out_axes = row.axes;
@@ -123,7 +124,7 @@ problem::Problem lower_attention(const NodeView& n) {
     StageId value = low.stage({.name = "value",
                                .axes = out_axes,
                                .reads = {low.read(mixed), low.read(total)},
-                               .body = [](Terms x) { return select(x[1] == 0.0, 0.0, x[0] / x[1]); },
+                               .body = [safe](Terms x) { return safe ? select(x[1] == 0.0, 0.0, x[0] / x[1]) : x[0] / x[1]; },
                                .result = q.dtype});
     low.write(value, 0, with(lead, s, e.index[0]));
     StageId logsumexp =
@@ -137,11 +138,11 @@ problem::Problem lower_attention(const NodeView& n) {
 OpDef attention() {
     OpDef op;
     op.name = "attention";
-    op.signature = "(q, k, v, mask?) " + kAttributes;
+    op.signature = "(q, k, v, mask?) " + kAttributes + ", safe: bool = true";
     op.kind = graph::OpKind::attention;
     op.summary = "torch scaled_dot_product_attention: softmax(q k^T scale + mask) v and the rows' logsumexp (f32); bool masks keep what is "
                  "true; kv heads may be "
-                 "fewer; rows masked throughout give 0.";
+                 "fewer; rows masked throughout give 0, or NaN when safe is false.";
     op.infer = [](const NodeView& n) {
         check_attention(n, 0, 3);
         TensorType q = n.input(0);
@@ -151,9 +152,12 @@ OpDef attention() {
         return std::vector{graph::contiguous(q.dtype, out), graph::contiguous(scalar::compute_type(q.dtype), rows)};
     };
     op.lower = lower_attention;
-    op.samples = {"f32[1, 2, 3, 4], f32[1, 2, 5, 4], f32[1, 2, 5, 4]", "f32[2, 2, 4, 4], f32[2, 2, 4, 4], f32[2, 2, 4, 4]; causal=true",
+    op.samples = {"f32[1, 2, 3, 4], f32[1, 2, 5, 4], f32[1, 2, 5, 4]",
+                  "f32[2, 2, 4, 4], f32[2, 2, 4, 4], f32[2, 2, 4, 4]; causal=true",
                   "bf16[1, 4, 3, 4], bf16[1, 2, 5, 4], bf16[1, 2, 5, 4], bf16[1, 1, 3, 5]",
-                  "f32[1, 2, 3, 4], f32[1, 1, 5, 4], f32[1, 1, 5, 6], bool[3, 5]; scale=0.3", "f16[2, 1, 4], f16[2, 3, 4], f16[2, 3, 2]"};
+                  "f32[1, 2, 3, 4], f32[1, 1, 5, 4], f32[1, 1, 5, 6], bool[3, 5]; scale=0.3",
+                  "f16[2, 1, 4], f16[2, 3, 4], f16[2, 3, 2]",
+                  "f32[1, 2, 3, 4], f32[1, 2, 5, 4], f32[1, 2, 5, 4], f32[1, 1, 3, 5]; safe=false"};
     return op;
 }
 

@@ -1,0 +1,34 @@
+// One element of a value as an expression of its index, where the value is made of `arange`, constants, comparisons, logic and views alone.
+#pragma once
+
+#include <optional>
+
+#include "codetta/graph/op_def.h"
+
+namespace codetta::passes {
+
+// An integer expression; or a truth (a conjunction of conditions); or a number; or a number that is `yes` where the conditions hold and
+// `no` elsewhere.
+struct Element {
+    enum class Kind : uint8_t { integer, truth, number, choice };
+    Kind kind = Kind::number;
+    sym::Expr integer;
+    std::vector<sym::Condition> conditions; // of truth and choice; none: always
+    double yes = 0, no = 0;                 // number: yes
+};
+
+class ElementEvaluator {
+public:
+    ElementEvaluator(const graph::Graph& g, const graph::OpSet& ops) : g_(g), ops_(ops), makers_(graph::producers(g)) {}
+    std::optional<Element> element(graph::ValueId v, const std::vector<sym::Expr>& index) const; // nullopt: not of this kind
+
+private:
+    std::optional<Element> through_view(const graph::Node& n, const std::vector<sym::Expr>& index) const;
+    std::optional<Element> of_pointwise(const graph::Node& n, const std::vector<sym::Expr>& index) const;
+    std::optional<Element> operand(const graph::Node& n, size_t i, const std::vector<sym::Expr>& index) const;
+    const graph::Graph& g_;
+    const graph::OpSet& ops_;
+    std::vector<std::optional<uint32_t>> makers_;
+};
+
+} // namespace codetta::passes
