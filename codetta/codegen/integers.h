@@ -12,7 +12,8 @@ namespace codetta::codegen {
 
 class Integers {
 public:
-    Integers(Ir& ir, sym::Facts facts);
+    /// `prefers_32_bits`: what is known to fit is computed in 32 bits (a GPU's registers); results are i64 all the same.
+    Integers(Ir& ir, sym::Facts facts, bool prefers_32_bits = false);
 
     /// A scope is a piece of code that is dominated by what came before and dominates nothing after it: a loop body, a branch.
     template <class Body>
@@ -34,6 +35,9 @@ public:
     sym::Condition resolve(const sym::Condition& c) const;
     llvm::Value* emit(const sym::Expr& e);
     llvm::Value* emit(const sym::Condition& c);
+    llvm::Value* emit_i32(const sym::Expr& e); ///< its lower half
+    /// The type for a variable or loop index of this range.
+    llvm::IntegerType* type_for(sym::Range range) const;
 
     bool proves(const sym::Condition& c) const;
     sym::Range range(const sym::Expr& e) const { return facts_.range(resolve(e)); }
@@ -43,7 +47,7 @@ public:
 
 private:
     struct Scope {
-        std::unordered_map<sym::Expr, llvm::Value*> values;
+        std::unordered_map<sym::Expr, llvm::Value*> values, narrow; ///< as i64, as i32
         std::vector<std::string> defined, fixed;
         size_t assumed = 0;
     };
@@ -55,8 +59,12 @@ private:
 
     void leave();
     llvm::Value* emit_resolved(const sym::Expr& e);
-    llvm::Value* emit_new(const sym::Expr& e);
-    llvm::Value* emit_quotient(const sym::Expr& e, bool remainder);
+    llvm::Value* emit_narrow(const sym::Expr& e);
+    llvm::Value* emit_new(const sym::Expr& e, bool narrow);
+    llvm::Value* emit_quotient(const sym::Expr& e, bool remainder, bool narrow);
+    bool fits_32_bits(const sym::Expr& e) const;
+    llvm::Value* load_variable(const std::string& name, llvm::Value* slot);
+    llvm::Value* lookup(const sym::Expr& e, bool narrow) const;
     std::vector<sym::Expr> outermost_first(std::span<const sym::Expr> terms) const;
     int depth(const sym::Expr& e) const;
     bool is_changeable(const sym::Expr& e) const;
@@ -68,6 +76,7 @@ private:
     std::vector<sym::Condition> assumptions_;
     std::vector<Scope> scopes_;
     int fresh_ = 0, variables_ = 0;
+    bool prefers_32_bits_;
 };
 
 } // namespace codetta::codegen

@@ -105,7 +105,7 @@ void Ir::loop(llvm::Value* lo, llvm::Value* hi, llvm::Value* step, bool entered,
     else
         b.CreateCondBr(b.CreateICmpSLT(lo, hi), inside, after);
     b.SetInsertPoint(inside);
-    auto* index = b.CreatePHI(b.getInt64Ty(), 2, "i");
+    auto* index = b.CreatePHI(lo->getType(), 2, "i");
     index->addIncoming(lo, before);
     body(index);
     auto* next = b.CreateNSWAdd(index, step);

@@ -52,9 +52,13 @@ private:
             });
             return;
         }
-        llvm::Value *low = integers_.emit(lo), *high = integers_.emit(hi), *stride = integers_.emit(step);
+        // The index reaches hi + step - 1 behind the last round.
+        auto* type = integers_.type_for({integers_.range(lo).lo, std::max(integers_.range(lo).hi, integers_.range(hi + step).hi)});
+        const auto value = [&](const sym::Expr& e) { return type->getBitWidth() == 32 ? integers_.emit_i32(e) : integers_.emit(e); };
+        llvm::Value *low = value(lo), *high = value(hi), *stride = value(step);
         ir_.loop(low, high, stride, entered, [&](llvm::Value* index) {
             integers_.scope([&] {
+                index = ir_.b.CreateSExt(index, ir_.b.getInt64Ty());
                 const auto from = integers_.range(lo), to = integers_.range(hi);
                 int64_t multiple = 1;
                 if (const auto constant = step.constant(); constant && integers_.facts().divisor(lo) % *constant == 0) multiple = *constant;
@@ -101,12 +105,18 @@ private:
     }
 
     void visit(const Var& s) {
-        llvm::Value* slot = ir_.slot(ir_.b.getInt64Ty(), 1, 8);
-        ir_.b.CreateStore(integers_.emit(s.init), slot);
-        integers_.define_variable(s.name, slot, {integers_.range(s.lo).lo, integers_.range(s.hi).hi - 1});
+        const sym::Range range{integers_.range(s.lo).lo, integers_.range(s.hi).hi - 1};
+        auto* type = integers_.type_for(range);
+        llvm::Value* slot = ir_.slot(type, 1, 8);
+        ir_.b.CreateStore(ir_.b.CreateTrunc(integers_.emit(s.init), type), slot);
+        integers_.define_variable(s.name, slot, range);
     }
 
-    void visit(const Set& s) { ir_.b.CreateStore(integers_.emit(s.value), integers_.variable(s.name)); }
+    void visit(const Set& s) {
+        auto* slot = llvm::cast<llvm::AllocaInst>(integers_.variable(s.name));
+        auto* type = llvm::cast<llvm::ArrayType>(slot->getAllocatedType())->getElementType();
+        ir_.b.CreateStore(ir_.b.CreateTrunc(integers_.emit(s.value), type), slot);
+    }
 
     void visit(const LoadIndex& s) { integers_.define(s.name, s_.load_index(s)); }
 

@@ -1,6 +1,10 @@
 // Whole kernels, compiled and run: sum of vectors, softmax, products.
 #include "support.h"
 
+#include <algorithm>
+#include <array>
+#include <sstream>
+
 namespace codetta::test {
 
 namespace {
@@ -121,6 +125,85 @@ TEST(Kernels, Product) {
                             {random_array(DType::f32, m * k, 1), random_array(DType::f32, (n + w - 1) / w * w * k, 2), random_array(DType::f32, n, 3), HostArray(DType::f32, {m * n})},
                             {m, n, k}, 1e-6);
             }
+}
+
+namespace {
+
+// A line of assembly between a label and the backward jump to it: the innermost loop that holds `instruction`.
+std::vector<std::string> loop_with(const std::string& assembly, const std::string& instruction) {
+    std::vector<std::string> lines;
+    std::string line;
+    std::istringstream stream(assembly);
+    while (std::getline(stream, line)) lines.push_back(line);
+    for (size_t i = 0; i < lines.size(); ++i) {
+        if (lines[i].find(instruction) == std::string::npos) continue;
+        size_t begin = i, end = i;
+        while (begin > 0 && lines[begin].rfind(".LBB", 0) != 0) --begin;
+        const std::string label = lines[begin].substr(0, lines[begin].find(':'));
+        while (end < lines.size() && (lines[end].find("\tj") == std::string::npos || lines[end].find(label) == std::string::npos)) ++end;
+        return {lines.begin() + static_cast<std::ptrdiff_t>(begin), lines.begin() + static_cast<std::ptrdiff_t>(std::min(end + 1, lines.size()))};
+    }
+    return {};
+}
+
+int count(const std::vector<std::string>& lines, const std::string& text) {
+    return static_cast<int>(std::ranges::count_if(lines, [&](const auto& l) { return l.find(text) != std::string::npos; }));
+}
+
+} // namespace
+
+// 24 multiply-adds, 4 loads, 6 broadcasts, the loop's own three instructions and nothing else: no spill, no address arithmetic.
+TEST(Kernels, ProductLoopIsTight) {
+    const auto target = base::make_target("x86_avx512");
+    for (bool gelu : {false, true}) {
+        const auto loop = loop_with(codegen::assembly(product("avx512.fma_f32", 16, 6, 4, gelu), targets::atoms(), target), "vfmadd231ps");
+        EXPECT_EQ(count(loop, "vfmadd231ps"), 24);
+        EXPECT_EQ(count(loop, "vbroadcastss"), 6);
+        EXPECT_EQ(count(loop, "vmovups"), 4);
+        EXPECT_EQ(count(loop, "(%rsp)"), 0);
+        EXPECT_LE(loop.size(), 1u + 24 + 6 + 4 + 4) << "label, multiply-adds, broadcasts, loads, two counters and the jump";
+    }
+    const auto small = loop_with(codegen::assembly(product("avx2.fma_f32", 8, 4, 2, false), targets::atoms(), base::make_target("x86_avx2")), "vfmadd231ps");
+    EXPECT_EQ(count(small, "vfmadd231ps"), 8);
+    EXPECT_EQ(count(small, "(%rsp)"), 0);
+}
+
+TEST(Kernels, DotProductsOfBf16) {
+    Builder b("dot");
+    const Expr k = b.integer("k", {2, 1 << 20}, 2);
+    const View a = b.input("a", DType::bf16, {3, k}, {k, 1});
+    const View w = b.input("w", DType::bf16, {32, {2, floor_div(k, 2)}}, {2, {1, 64}}); // pairs of k together
+    const View out = b.output("out", DType::f32, {3, 32}, {32, 1});
+    b.require("avx512_bf16");
+    b.tasks({}, {});
+    const View acc = b.rmem("acc", DType::f32, {3, 32});
+    b.fill(acc, 0);
+    b.loop("p", 0, floor_div(k, 2), [&](const Expr& p) {
+        b.mma("avx512.dp_bf16", acc, View{a.buffer, 2 * p, {{3, 2}, {k, 1}}, {}}, View{w.buffer, 64 * p, {{32, 2}, {2, 1}}, {}});
+    });
+    b.copy(acc, out);
+    const auto program = std::move(b).finish();
+    expect_same(program, {random_array(DType::bf16, 120, 1), random_array(DType::bf16, 1280, 2), HostArray(DType::f32, {96})}, {40}, 1e-5);
+}
+
+TEST(Kernels, ProductOfF64WithRuntimeStart) {
+    for (int64_t lanes : {4, 8}) {
+        Builder b("product64");
+        const Expr k = b.integer("k"), first = b.integer("first");
+        const View a = b.input("a", DType::f64, {2, k}, {k, 1}), w = b.input("w", DType::f64, {k, 16}, {16, 1}), out = b.output("out", DType::f64, {2, 16}, {16, 1});
+        b.require(lanes == 8 ? "avx512f" : "fma");
+        b.tasks({}, {});
+        const View acc = b.rmem("acc", DType::f64, {2, 16});
+        b.copy(out, acc);
+        b.loop("p", 0, k, [&](const Expr& p) {
+            tile::Mma s{lanes == 8 ? "avx512.fma_f64" : "avx2.fma_f64", acc, View{a.buffer, p, {{2, 1}, {k, 0}}, {}}, View{w.buffer, 16 * p, {{16, 1}, {1, 0}}, {}}};
+            s.accumulate_if = sym::lt(first, p);
+            b.mma(s);
+        });
+        b.copy(acc, out);
+        const auto program = std::move(b).finish();
+        for (int64_t start : {-1, 0, 3}) expect_same(program, {random_array(DType::f64, 10, 1), random_array(DType::f64, 80, 2), random_array(DType::f64, 32, 3)}, {5, start}, 1e-15);
+    }
 }
 
 } // namespace codetta::test

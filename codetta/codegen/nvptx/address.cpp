@@ -26,7 +26,7 @@ Offset NvptxStatements::bytes_in_shared(const View& v) const {
 
 llvm::Value* NvptxStatements::shared_address(const Offset& bytes) {
     llvm::Value* address = shared;
-    if (!bytes.symbolic.is(0)) address = ir.b.CreateAdd(address, ir.b.CreateTrunc(kernel.integers.emit(bytes.symbolic), ir.b.getInt32Ty()));
+    if (!bytes.symbolic.is(0)) address = ir.b.CreateAdd(address, kernel.integers.emit_i32(bytes.symbolic));
     return bytes.constant == 0 ? address : ir.b.CreateAdd(address, ir.i32(bytes.constant));
 }
 

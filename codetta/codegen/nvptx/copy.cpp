@@ -125,7 +125,7 @@ void NvptxStatements::load_box(const Copy& s) {
     for (size_t i = s.coordinates.size(); i-- > 0;) {
         text += fmt::format("${}{}", arguments.size(), i ? ", " : "");
         constraints += ",r";
-        arguments.push_back(ir.b.CreateTrunc(kernel.integers.emit(s.coordinates[i]), ir.b.getInt32Ty()));
+        arguments.push_back(kernel.integers.emit_i32(s.coordinates[i]));
     }
     text += fmt::format("}}], [${}];", arguments.size());
     arguments.push_back(shared_address(*s.signal));
@@ -139,7 +139,7 @@ void NvptxStatements::store_box(const Copy& s) {
     for (size_t i = s.coordinates.size(); i-- > 0;) {
         text += fmt::format("${}{}", arguments.size(), i ? ", " : "");
         constraints += ",r";
-        arguments.push_back(ir.b.CreateTrunc(kernel.integers.emit(s.coordinates[i]), ir.b.getInt32Ty()));
+        arguments.push_back(kernel.integers.emit_i32(s.coordinates[i]));
     }
     command(text + "}], [$1];", constraints, arguments);
 }

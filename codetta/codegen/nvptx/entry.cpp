@@ -120,7 +120,7 @@ void emit_kernel(llvm::Module& module, const tile::Program& program, const tile:
     const auto* grid = std::get_if<tile::Grid>(&program.frame);
     CODETTA_CHECK(grid != nullptr, "the program '{}' has a CPU frame", program.name);
     Ir ir(module);
-    Integers integers(ir, program.facts);
+    Integers integers(ir, program.facts, true);
     Kernel kernel{program, atoms, target, ir, integers, std::vector<llvm::Value*>(program.buffers.size()), std::vector<llvm::MDNode*>(program.buffers.size())};
     declare(kernel, *grid);
     NvptxStatements statements(kernel);

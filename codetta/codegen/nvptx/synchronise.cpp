@@ -19,7 +19,7 @@ void NvptxStatements::emit(const tile::BarrierArrive& s) {
     llvm::Value* condition = all_hold(s.condition);
     llvm::Value* word = ir.b.CreateZExt(condition, ir.b.getInt32Ty());
     if (s.cluster_rank) {
-        llvm::Value* rank = ir.b.CreateTrunc(kernel.integers.emit(*s.cluster_rank), ir.b.getInt32Ty());
+        llvm::Value* rank = kernel.integers.emit_i32(*s.cluster_rank);
         command("{\n\t.reg .pred p;\n\t.reg .b32 ra;\n\tsetp.ne.b32 p, $2, 0;\n\t@p mapa.shared::cluster.u32 ra, $0, $1;\n\t@p mbarrier.arrive.shared::cluster.b64 _, [ra];\n\t}",
                 "r,r,r", {shared_address(s.barrier), rank, word});
         return;
@@ -32,7 +32,7 @@ void NvptxStatements::emit(const tile::BarrierArrive& s) {
 }
 
 void NvptxStatements::emit(const tile::BarrierWait& s) {
-    llvm::Value* phase = ir.b.CreateTrunc(kernel.integers.emit(s.phase), ir.b.getInt32Ty());
+    llvm::Value* phase = kernel.integers.emit_i32(s.phase);
     command("{\n\t.reg .pred p;\n\tLW: mbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1;\n\t@p bra LD;\n\tbra LW;\n\tLD:\n\t}", "r,r",
             {shared_address(s.barrier), phase});
 }
@@ -46,7 +46,7 @@ void NvptxStatements::emit(const tile::Fence& s) {
 }
 
 void NvptxStatements::emit(const tile::Sync& s) {
-    llvm::Value* barrier = ir.b.CreateTrunc(kernel.integers.emit(s.barrier), ir.b.getInt32Ty());
+    llvm::Value* barrier = kernel.integers.emit_i32(s.barrier);
     if (s.threads == 0)
         command("bar.sync $0;", llvm::isa<llvm::ConstantInt>(barrier) ? "n" : "r", {barrier});
     else

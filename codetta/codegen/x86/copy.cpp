@@ -58,7 +58,7 @@ void X86Statements::emit(const tile::Copy& s) {
     std::vector<sym::Condition> inside;
     for (size_t l = 0; l < s.limits.size(); ++l) {
         int64_t last = 0;
-        for (const auto& dim : move.space.dims) last += (dim.extent - 1) * dim.strides[kLimits + l].constant().value_or(0);
+        for (const auto& dim : move.space.dims) last += (dim.extent - 1) * std::max<int64_t>(dim.strides[kLimits + l].constant().value_or(0), 0);
         const auto condition = sym::lt(last, s.limits[l].limit);
         if (!kernel.integers.proves(condition)) {
             inside.push_back(condition);
@@ -153,7 +153,7 @@ void X86Statements::copy_limited(const tile::Copy& s, Move& original) {
         else move.fill = llvm::Constant::getNullValue(memory.element(move.source));
     }
     Plan plan{move.space, find_vector_dim(move.space, move.source.unit), 1, {}, 1};
-    // Lanes are cut off from the end on: the vector dim's coordinates must not fall, which strides >= 0 say.
+    // Lanes are cut off from the end on by coordinates that grow, from the start on by those that fall.
     Access source = move.source, destination = move.destination;
     source.stride = destination.stride = 0;
     const Dim* vector = nullptr;
@@ -165,19 +165,27 @@ void X86Statements::copy_limited(const tile::Copy& s, Move& original) {
     }
     roll(plan, move.registers ? kMostRegisterPieces : kMostPieces);
     run(kernel, plan, [&](const std::vector<Offset>& offsets, int lanes) {
-        llvm::Value* valid = ir.i64(lanes);
+        Span valid(ir.i64(lanes));
         for (size_t l = 0; l < s.limits.size(); ++l) {
             const Offset& c = offsets[kLimits + l];
             const Expr coordinate = c.symbolic + c.constant, limit = kernel.integers.resolve(s.limits[l].limit);
-            const int64_t step = vector ? vector->strides[kLimits + l].constant().value_or(-1) : 0;
-            CODETTA_CHECK(step >= 0, "a limit's coordinate must have static strides >= 0");
+            const auto static_step = vector ? vector->strides[kLimits + l].constant() : std::optional<int64_t>(0);
+            CODETTA_CHECK(static_step, "a limit's coordinate must have static strides");
+            const int64_t step = *static_step;
+            if (step < 0) { // the first lanes are cut off
+                if (kernel.integers.proves(sym::lt(coordinate, limit))) continue;
+                const Expr first = sym::min(sym::max(sym::floor_div(coordinate - limit, -step) + 1, 0), lanes);
+                llvm::Value* begin = kernel.integers.emit(first);
+                valid.begin = valid.begin ? ir.call(llvm::Intrinsic::smax, {ir.b.getInt64Ty()}, {valid.begin, begin}) : begin;
+                continue;
+            }
             if (kernel.integers.proves(sym::lt(coordinate + step * (lanes - 1), limit))) continue;
             if (step == 0) {
-                valid = ir.b.CreateSelect(kernel.integers.emit(sym::lt(coordinate, limit)), valid, ir.i64(0));
+                valid.end = ir.b.CreateSelect(kernel.integers.emit(sym::lt(coordinate, limit)), valid.end, ir.i64(0));
                 continue;
             }
             llvm::Value* left = kernel.integers.emit(sym::max(sym::ceil_div(limit - coordinate, step), 0));
-            valid = ir.call(llvm::Intrinsic::smin, {ir.b.getInt64Ty()}, {valid, left});
+            valid.end = ir.call(llvm::Intrinsic::smin, {ir.b.getInt64Ty()}, {valid.end, left});
         }
         const Access from = moved(source, offsets[kSource]), to = moved(destination, offsets[kDestination]);
         llvm::Type* many = ir.lanes_of(memory.element(from), lanes);

@@ -43,11 +43,12 @@ bool Memory::has_masks(const Access& a) const {
     return k_.target.has("avx512bw") || (k_.target.has("avx2") && a.unit * scalar::bytes(a.dtype) >= 4);
 }
 
-// Lane < valid, compared in the element's own width: the mask has the shape that the masked instruction wants.
-llvm::Value* Memory::mask(llvm::Type* element, int lanes, llvm::Value* valid) {
+// begin <= lane < end, compared in the element's own width: the mask has the shape that the masked instruction wants.
+llvm::Value* Memory::mask(llvm::Type* element, int lanes, const Span& valid) {
     auto* lane_type = ir_.integer(static_cast<int>(element->getScalarSizeInBits()));
-    llvm::Value* limit = ir_.splat(ir_.b.CreateZExtOrTrunc(valid, lane_type), lanes);
-    return ir_.b.CreateICmpULT(ir_.iota(lane_type, lanes), limit);
+    const auto limit = [&](llvm::Value* v) { return ir_.splat(ir_.b.CreateZExtOrTrunc(v, lane_type), lanes); };
+    llvm::Value* below = ir_.b.CreateICmpULT(ir_.iota(lane_type, lanes), limit(valid.end));
+    return valid.begin ? ir_.b.CreateAnd(below, ir_.b.CreateICmpUGE(ir_.iota(lane_type, lanes), limit(valid.begin))) : below;
 }
 
 llvm::Value* Memory::load(const Access& a, int lanes) {
@@ -90,9 +91,9 @@ void Memory::store(llvm::Value* value, const Access& a, bool streaming) {
     }
 }
 
-llvm::Value* Memory::load(const Access& a, int lanes, llvm::Value* valid, llvm::Constant* fill) {
-    if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(valid)) {
-        if (known->getSExtValue() >= lanes) return load(a, lanes);
+llvm::Value* Memory::load(const Access& a, int lanes, const Span& valid, llvm::Constant* fill) {
+    if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(valid.end)) {
+        if (known->getSExtValue() >= lanes && !valid.begin) return load(a, lanes);
         if (known->isZero()) return fill;
     }
     llvm::Type* one = element(a);
@@ -108,17 +109,17 @@ llvm::Value* Memory::load(const Access& a, int lanes, llvm::Value* valid, llvm::
     auto* slot = ir_.slot(one, lanes, 64);
     ir_.b.CreateAlignedStore(fill, slot, llvm::Align(64));
     llvm::Value* first = address(a);
-    ir_.loop(ir_.i64(0), valid, ir_.i64(1), false, [&](llvm::Value* lane) {
+    ir_.loop(valid.begin ? valid.begin : ir_.i64(0), valid.end, ir_.i64(1), false, [&](llvm::Value* lane) {
         auto* value = tag(ir_.b.CreateAlignedLoad(one, lane_address(a, first, lane), natural(one)), a);
         ir_.b.CreateAlignedStore(value, ir_.b.CreateInBoundsGEP(one, slot, lane), natural(one));
     });
     return ir_.b.CreateAlignedLoad(many, slot, llvm::Align(64));
 }
 
-void Memory::store(llvm::Value* value, const Access& a, llvm::Value* valid) {
+void Memory::store(llvm::Value* value, const Access& a, const Span& valid) {
     const int lanes = Ir::lanes(value);
-    if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(valid)) {
-        if (known->getSExtValue() >= lanes) return store(value, a);
+    if (auto* known = llvm::dyn_cast<llvm::ConstantInt>(valid.end)) {
+        if (known->getSExtValue() >= lanes && !valid.begin) return store(value, a);
         if (known->isZero()) return;
     }
     llvm::Type* one = element(a);
@@ -129,7 +130,7 @@ void Memory::store(llvm::Value* value, const Access& a, llvm::Value* valid) {
     auto* slot = ir_.slot(one, lanes, 64);
     ir_.b.CreateAlignedStore(value, slot, llvm::Align(64));
     llvm::Value* first = address(a);
-    ir_.loop(ir_.i64(0), valid, ir_.i64(1), false, [&](llvm::Value* lane) {
+    ir_.loop(valid.begin ? valid.begin : ir_.i64(0), valid.end, ir_.i64(1), false, [&](llvm::Value* lane) {
         auto* moved = ir_.b.CreateAlignedLoad(one, ir_.b.CreateInBoundsGEP(one, slot, lane), natural(one));
         tag(ir_.b.CreateAlignedStore(moved, lane_address(a, first, lane), natural(one)), a);
     });

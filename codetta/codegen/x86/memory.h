@@ -24,6 +24,13 @@ inline Access moved(Access a, const Offset& by) {
     return a;
 }
 
+/// Lanes begin .. end-1 (i64); a null begin is 0.
+struct Span {
+    llvm::Value* end;
+    llvm::Value* begin = nullptr;
+    Span(llvm::Value* e, llvm::Value* b = nullptr) : end(e), begin(b) {} // NOLINT: a count is a span
+};
+
 class Memory {
 public:
     explicit Memory(Kernel& kernel) : k_(kernel), ir_(kernel.ir) {}
@@ -33,15 +40,15 @@ public:
 
     llvm::Value* load(const Access& a, int lanes);
     void store(llvm::Value* value, const Access& a, bool streaming = false);
-    /// The lanes from `valid` (i64, 0..lanes) on are not touched in memory; a load gives `fill` there.
-    llvm::Value* load(const Access& a, int lanes, llvm::Value* valid, llvm::Constant* fill);
-    void store(llvm::Value* value, const Access& a, llvm::Value* valid);
+    /// The lanes outside `valid` are not touched in memory; a load gives `fill` there.
+    llvm::Value* load(const Access& a, int lanes, const Span& valid, llvm::Constant* fill);
+    void store(llvm::Value* value, const Access& a, const Span& valid);
 
     llvm::Value* address(const Access& a);
 
 private:
     llvm::Value* lane_address(const Access& a, llvm::Value* first, llvm::Value* lane);
-    llvm::Value* mask(llvm::Type* element, int lanes, llvm::Value* valid);
+    llvm::Value* mask(llvm::Type* element, int lanes, const Span& valid);
     bool is_contiguous(const Access& a) const { return a.stride.is(a.unit); }
     bool has_gather(const Access& a) const;
     bool has_masks(const Access& a) const;
