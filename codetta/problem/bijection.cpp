@@ -205,9 +205,10 @@ std::optional<Inverse> invert(const std::vector<Expr>& coordinates, const std::v
                               const std::vector<Dimension>& targets, const sym::Facts& facts) {
     CODETTA_CHECK(coordinates.size() == targets.size(), "{} coordinates for {} targets", coordinates.size(), targets.size());
     if (auto inverse = Inverter(sources, facts).run(coordinates, targets)) return inverse;
-    // A reshape that refines nothing, [3, 4] to [4, 3], shows its one linear index only when neighbouring coordinates are seen as one number:
-    // the canonical form has taken multiples of the divisors out of it.
-    bool divides = std::ranges::any_of(coordinates, [](const Expr& e) { return sym::to_string(e).find_first_of("/%") != std::string::npos; });
+    // A reshape that refines nothing, [3, 4] to [4, 3], shows its one linear index only when neighbouring coordinates are seen as one
+    // number: the canonical form has taken multiples of the divisors out of it.
+    bool divides =
+        std::ranges::any_of(coordinates, [](const Expr& e) { return sym::to_string(e).find_first_of("/%") != std::string::npos; });
     if (!divides) return std::nullopt;
     for (size_t count = 2; count <= coordinates.size(); ++count)
         for (size_t first = 0; first + count <= coordinates.size(); ++first) {

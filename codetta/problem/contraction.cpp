@@ -42,6 +42,7 @@ std::optional<Contraction> as_contraction(const Problem& p, StageId s) {
         if (first == second) c.batch.push_back(a);
         else only[first ? 0 : 1].push_back(a);
     }
+    if (only[0].empty() && only[1].empty()) return std::nullopt;
     // a is the operand of the outermost axis that belongs to one operand alone.
     const auto position = [&](const std::vector<AxisId>& axes) {
         return axes.empty() ? stage.axes.size() : static_cast<size_t>(std::find(stage.axes.begin(), stage.axes.end(), axes.front()) - stage.axes.begin());

@@ -17,7 +17,7 @@ struct Contraction {
     friend bool operator==(const Contraction&, const Contraction&) = default;
 };
 
-// The body must be the product of (casts of) two reads and nothing else; every reduced axis is in both reads, m and n axes in one each.
+// The body must be the product of (casts of) two reads and nothing else; every reduced axis is in both reads, m and n axes in one each, and there is at least one of those.
 std::optional<Contraction> as_contraction(const Problem& p, StageId s);
 // Of all stages.
 std::vector<Contraction> contractions(const Problem& p);
