@@ -16,6 +16,8 @@ namespace {
 
 // What templates see: as few axes as possible, and no rounding that nobody asked for.
 problem::Problem normalised(problem::Problem p, const base::Options& options) {
+    for (const problem::Axis& a : p.axes)
+        if (a.extent.is(0)) return p;  // nothing runs
     if (options.numerics == base::Numerics::contract) p = problem::drop_narrowing(std::move(p));
     return problem::merge_axes(problem::drop_unit_axes(problem::split_axes(std::move(p))));
 }

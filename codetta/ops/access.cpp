@@ -78,8 +78,9 @@ void reshape_group(std::span<const Expr> from, std::span<const Expr> to, std::sp
     while (outermost < from.size() && from[outermost].is(1)) ++outermost;
     Expr stride = 1;
     for (size_t d = from.size(); d-- > 0;) {
-        if (from[d].is(1)) {
+        if (from[d].is(1) || from[d].is(0) || stride.is(0)) { // nothing to say, or nothing there
             result[d] = 0;
+            stride = stride * from[d];
             continue;
         }
         Expr c = stride.is(1) ? linear : sym::floor_div(linear, stride);

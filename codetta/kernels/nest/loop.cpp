@@ -50,6 +50,7 @@ StageValue LoopEmitter::allocate(uint32_t stage) {
         if (contains(l.stages, problem::StageId{stage})) loop = &l;
     StageValue v;
     v.per_lane = s_.row_lanes.has_value();
+    constexpr int64_t kMostLanes = 64;
     v.strides.assign(st.axes.size(), 0);
     Expr elements = at_.width();
     for (size_t i = st.axes.size(); i-- > 0;) {

@@ -9,7 +9,8 @@ namespace {
 
 base::Verdict match(const problem::Problem& p, const BuildContext& context) {
     if (context.target->vector_bits == 0) return base::Verdict::no("the target {} has no vector registers of a CPU", context.target->name);
-    if (!problem::contractions(p).empty()) return base::Verdict::no("a matrix product wants a blocked kernel");
+    for (const problem::Contraction& c : problem::contractions(p))
+        if (!c.m.empty() && !c.n.empty()) return base::Verdict::no("a matrix product wants a blocked kernel");
     return base::Verdict::yes();
 }
 
