@@ -100,7 +100,8 @@ private:
             const TensorType& want = g_.type(n.outputs[i]);
             CODETTA_CHECK(inner.type(results[i]).dtype == want.dtype, "op '{}': output {} of its decomposition is {}, not {}", n.op, i,
                           to_string(inner.type(results[i])), to_string(want));
-            arrays.push_back(a);
+            arrays.push_back(fresh(want));
+            copy(a, arrays.back());
         }
         return arrays;
     }

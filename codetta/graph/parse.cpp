@@ -117,8 +117,11 @@ private:
             if (!first) at_.expect(",");
             argument(n);
         }
-        if (at_.eat("into")) n.into = use();
         n.location = at_.comment();
+        if (n.location.empty() && at_.eat("into")) {
+            n.into = use();
+            n.location = at_.comment();
+        }
         g_.nodes.push_back(std::move(n));
     }
 
