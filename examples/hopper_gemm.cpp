@@ -1,4 +1,5 @@
-// Writes Codetta's Hopper matrix kernels as text (tile language), PTX and, when ptxas is there, cubins, with the manifest that bench/hopper_gemm.py reads.
+// Writes Codetta's Hopper matrix kernels as text (tile language), PTX and, when ptxas is there, cubins, with the manifest that
+// bench/hopper_gemm.py reads.
 //
 //     example_hopper_gemm FOLDER
 //
@@ -37,7 +38,8 @@ void write(const std::filesystem::path& path, const std::string& text) {
 int main(int argc, char** argv) {
     const auto dtype = scalar::DType::bf16;
     if (argc < 2) {
-        std::cout << tile::to_string(gemm::build_gemm_sm90("gemm", gemm::gemm_sm90_configs()[0], dtype, gemm::bias_gelu_epilogue(dtype, true)));
+        std::cout << tile::to_string(
+            gemm::build_gemm_sm90("gemm", gemm::gemm_sm90_configs()[0], dtype, gemm::bias_gelu_epilogue(dtype, true)));
         return 0;
     }
     const std::filesystem::path folder = argv[1];
@@ -55,7 +57,8 @@ int main(int argc, char** argv) {
             tile::verify(program, atoms);
             write(folder / (name + ".tile"), tile::to_string(program));
             write(folder / (name + ".ptx"), codegen::assembly(program, atoms, target));
-            const std::string assemble = "ptxas -O3 -arch=sm_90a '" + (folder / (name + ".ptx")).string() + "' -o '" + (folder / (name + ".cubin")).string() + "'";
+            const std::string assemble =
+                "ptxas -O3 -arch=sm_90a '" + (folder / (name + ".ptx")).string() + "' -o '" + (folder / (name + ".cubin")).string() + "'";
             if (std::system(assemble.c_str()) != 0) std::cerr << name << ": no cubin, the driver will assemble the PTX\n";
             manifest += name + " tile_m=" + std::to_string(config.tile_m()) + " tile_n=" + std::to_string(config.tile_n) +
                         " threads=" + std::to_string(config.threads()) + " smem=" + std::to_string(tile::smem_bytes(program) + 1024) +

@@ -40,7 +40,8 @@ View Builder::parameter(Buffer buffer, Layout layout) {
     return {BufferId(program_.buffers.size() - 1), 0, std::move(layout), {}};
 }
 
-View Builder::input(const std::string& name, scalar::DType dtype, std::vector<IntTuple> extents, std::vector<IntTuple> strides, int64_t align_bytes) {
+View Builder::input(const std::string& name, scalar::DType dtype, std::vector<IntTuple> extents, std::vector<IntTuple> strides,
+                    int64_t align_bytes) {
     Buffer buffer;
     buffer.name = name;
     buffer.dtype = dtype;
@@ -48,7 +49,8 @@ View Builder::input(const std::string& name, scalar::DType dtype, std::vector<In
     return parameter(std::move(buffer), make_layout(std::move(extents), std::move(strides)));
 }
 
-View Builder::output(const std::string& name, scalar::DType dtype, std::vector<IntTuple> extents, std::vector<IntTuple> strides, int64_t align_bytes) {
+View Builder::output(const std::string& name, scalar::DType dtype, std::vector<IntTuple> extents, std::vector<IntTuple> strides,
+                     int64_t align_bytes) {
     View out = input(name, dtype, std::move(extents), std::move(strides), align_bytes);
     program_.buffers[out.buffer.value].written = true;
     return out;
@@ -118,7 +120,9 @@ Expr Builder::load_index(const std::string& name, const View& element) {
     return Expr::symbol(own);
 }
 
-void Builder::check(const Expr& value, const Expr& lo, const Expr& hi, const std::string& sentence) { emit({CheckIndex{value, lo, hi, check_code(sentence)}}); }
+void Builder::check(const Expr& value, const Expr& lo, const Expr& hi, const std::string& sentence) {
+    emit({CheckIndex{value, lo, hi, check_code(sentence)}});
+}
 
 View Builder::alloc(const std::string& name, Space space, scalar::DType dtype, Layout layout, int64_t align_bytes, SwizzleBits swizzle) {
     Expr elements = 1;
@@ -135,9 +139,13 @@ View Builder::alloc(const std::string& name, Space space, scalar::DType dtype, L
     return {id, 0, std::move(layout), swizzle};
 }
 
-View Builder::rmem(const std::string& name, scalar::DType dtype, const std::vector<int64_t>& extents) { return alloc(name, Space::rmem, dtype, row_major(extents)); }
+View Builder::rmem(const std::string& name, scalar::DType dtype, const std::vector<int64_t>& extents) {
+    return alloc(name, Space::rmem, dtype, row_major(extents));
+}
 
-View Builder::scratch(const std::string& name, scalar::DType dtype, Layout layout) { return alloc(name, Space::scratch, dtype, std::move(layout), 64); }
+View Builder::scratch(const std::string& name, scalar::DType dtype, Layout layout) {
+    return alloc(name, Space::scratch, dtype, std::move(layout), 64);
+}
 
 View Builder::tmm(const std::string& name, scalar::DType dtype, Layout layout) { return alloc(name, Space::tmm, dtype, std::move(layout)); }
 

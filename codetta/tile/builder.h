@@ -17,41 +17,50 @@
 
 namespace codetta::tile {
 
-using Argument = std::variant<View, sym::Expr>; // of map: a fragment, or an integer in c0, c1, ... (the coordinates in the top-level modes), of type i64 in the body
+using Argument = std::variant<View, sym::Expr>; // of map: a fragment, or an integer in c0, c1, ... (the coordinates in the top-level
+                                                // modes), of type i64 in the body
 using Conditions = std::vector<sym::Condition>;
 
 class Builder {
 public:
     explicit Builder(std::string name);
 
-    // --- parameters: pointers in this order, integers in theirs ------------------------------------------------------------------------------
+    // --- parameters: pointers in this order, integers in theirs
+    // ------------------------------------------------------------------------------
     sym::Expr integer(const std::string& name, sym::Range range = {0, sym::kUnbounded}, int64_t multiple_of = 1);
-    View input(const std::string& name, scalar::DType dtype, std::vector<layout::IntTuple> extents, std::vector<layout::IntTuple> strides, int64_t align_bytes = 0);
-    View output(const std::string& name, scalar::DType dtype, std::vector<layout::IntTuple> extents, std::vector<layout::IntTuple> strides, int64_t align_bytes = 0);
+    View input(const std::string& name, scalar::DType dtype, std::vector<layout::IntTuple> extents, std::vector<layout::IntTuple> strides,
+               int64_t align_bytes = 0);
+    View output(const std::string& name, scalar::DType dtype, std::vector<layout::IntTuple> extents, std::vector<layout::IntTuple> strides,
+                int64_t align_bytes = 0);
     View parameter(Buffer buffer, layout::Layout layout);
     View tensormap(const std::string& name, scalar::DType dtype, std::vector<int64_t> box, int swizzle_bytes, bool written = false);
     void require(std::string_view feature);
     int32_t check_code(std::string sentence); // for check(); equal sentences share a code
 
-    // --- frame --------------------------------------------------------------------------------------------------------------------------------
+    // --- frame
+    // --------------------------------------------------------------------------------------------------------------------------------
     std::vector<sym::Expr> tasks(const std::vector<std::string>& names, const std::vector<sym::Expr>& extents);
     void grid(const sym::Expr& ctas, int threads, int cluster = 1);
 
-    // --- scalars; a name that is taken gets a number --------------------------------------------------------------------------------------------
+    // --- scalars; a name that is taken gets a number
+    // --------------------------------------------------------------------------------------------
     sym::Expr let(const std::string& name, const sym::Expr& value); // a literal or a symbol stays itself, without a statement
     sym::Expr var(const std::string& name, const sym::Expr& init, const sym::Expr& lo, const sym::Expr& hi);
     void set(const sym::Expr& var, const sym::Expr& value);
     sym::Expr load_index(const std::string& name, const View& element);
     void check(const sym::Expr& value, const sym::Expr& lo, const sym::Expr& hi, const std::string& sentence);
 
-    // --- memory; extents without strides are row major and contiguous ---------------------------------------------------------------------------
-    View alloc(const std::string& name, Space space, scalar::DType dtype, layout::Layout layout, int64_t align_bytes = 0, SwizzleBits swizzle = {});
+    // --- memory; extents without strides are row major and contiguous
+    // ---------------------------------------------------------------------------
+    View alloc(const std::string& name, Space space, scalar::DType dtype, layout::Layout layout, int64_t align_bytes = 0,
+               SwizzleBits swizzle = {});
     View rmem(const std::string& name, scalar::DType dtype, const std::vector<int64_t>& extents);
     View scratch(const std::string& name, scalar::DType dtype, layout::Layout layout);
     View tmm(const std::string& name, scalar::DType dtype, layout::Layout layout);
     View barriers(const std::string& name, int64_t count); // one mode
 
-    // --- control --------------------------------------------------------------------------------------------------------------------------------
+    // --- control
+    // --------------------------------------------------------------------------------------------------------------------------------
     using Body = std::function<void()>;
     using IndexBody = std::function<void(const sym::Expr& index)>;
     void loop(const std::string& index, const sym::Expr& lo, const sym::Expr& hi, const IndexBody& body) { loop(index, lo, hi, 1, body); }
@@ -61,7 +70,8 @@ public:
     void role(const std::string& name, int warp_lo, int warp_hi, int registers, const Body& body);
     void elect(const Body& body);
 
-    // --- data -----------------------------------------------------------------------------------------------------------------------------------
+    // --- data
+    // -----------------------------------------------------------------------------------------------------------------------------------
     struct CopyOptions {
         std::string atom = {};
         std::vector<Limit> limits = {};
@@ -73,7 +83,8 @@ public:
     void copy(const View& source, const View& destination, CopyOptions options);
     void tma_load(const View& map, std::vector<sym::Expr> coordinates, const View& smem, const View& barrier);
     void tma_store(const View& smem, const View& map, std::vector<sym::Expr> coordinates);
-    // body: the scalar builder and the arguments' values -> one value (or, second form, one per destination); results are cast to the destinations' dtypes.
+    // body: the scalar builder and the arguments' values -> one value (or, second form, one per destination); results are cast to the
+    // destinations' dtypes.
     using ScalarBody = std::function<scalar::Value(scalar::Builder&, std::span<const scalar::Value>)>;
     void map(const View& destination, std::vector<Argument> arguments, const ScalarBody& body);
     void map(std::vector<View> destinations, std::vector<Argument> arguments, scalar::Function body);
@@ -82,7 +93,8 @@ public:
     void prefetch(const View& target, int level = 1, bool for_write = false);
     void atomic_add(const View& source, const View& destination);
 
-    // --- matrix, asynchronous -------------------------------------------------------------------------------------------------------------------
+    // --- matrix, asynchronous
+    // -------------------------------------------------------------------------------------------------------------------
     void mma(const std::string& atom, const View& d, const View& a, const View& b);
     void mma(Mma statement);
     void emit(Statement statement); // any other statement: Commit, WaitGroup, Barrier..., Fence, Sync, GridDependency

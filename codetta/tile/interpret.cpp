@@ -4,7 +4,8 @@
 
 namespace codetta::tile {
 
-int32_t interpret(const Program& p, const AtomSet& atoms, const Arguments& arguments, std::span<const TensorMap> tensor_maps, Completion completion) {
+int32_t interpret(const Program& p, const AtomSet& atoms, const Arguments& arguments, std::span<const TensorMap> tensor_maps,
+                  Completion completion) {
     interpreter::Steps steps = interpreter::prepare(p, atoms);
     return interpreter::Machine(steps, arguments, tensor_maps, completion).run();
 }

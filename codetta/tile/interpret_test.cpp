@@ -52,9 +52,8 @@ Program product() {
             b.mma("test.fma", slice(acc, 0, r, 1), row, with_layout(bv, {{64, 1}, {1, 0}}));
         });
     });
-    b.map(acc, {acc, Argument(6 * ij[0] + Expr::symbol("c0"))}, [](scalar::Builder& s, auto in) {
-        return s.apply(Prim::add, {in[0], s.cast(DType::f32, in[1])});
-    });
+    b.map(acc, {acc, Argument(6 * ij[0] + Expr::symbol("c0"))},
+          [](scalar::Builder& s, auto in) { return s.apply(Prim::add, {in[0], s.cast(DType::f32, in[1])}); });
     View target = slice(slice(out, 0, 6 * ij[0], 6), 1, 64 * ij[1], 64);
     b.copy(acc, target, {.limits = {limit_of_mode(acc.layout, 0, m - 6 * ij[0]), limit_of_mode(acc.layout, 1, n - 64 * ij[1])}});
     return std::move(b).finish();
@@ -77,18 +76,21 @@ TEST(Interpret, ProductOfLanguagesPage) {
 }
 
 TEST(Interpret, OutOfBoundsNamesTheStatement) {
-    Program p = parse_program("kernel k(x: f32 gmem written; n)\n  tasks i in n\n    alloc q: f32 rmem (4)\n    fill q[4:1] 1\n    copy q[4:1] -> x[4*i | 4:1]\n");
+    Program p = parse_program("kernel k(x: f32 gmem written; n)\n  tasks i in n\n    alloc q: f32 rmem (4)\n    fill q[4:1] 1\n    copy "
+                              "q[4:1] -> x[4*i | 4:1]\n");
     HostArray x(DType::f32, {10});
     try {
         interpret(p, test::atoms(), {{x}, {3}});
         FAIL();
     } catch (const base::InternalError& e) {
-        EXPECT_EQ(std::string(e.what()).find("kernel k, statement `copy q[4:1] -> x[4*i | 4:1]`: element 10 of `x`, which has 10"), 0u) << e.what();
+        EXPECT_EQ(std::string(e.what()).find("kernel k, statement `copy q[4:1] -> x[4*i | 4:1]`: element 10 of `x`, which has 10"), 0u)
+            << e.what();
     }
 }
 
 TEST(Interpret, ChecksGiveTheirCode) {
-    Program p = parse_program("kernel k(x: i64 gmem; n)\n  check 1 \"first\"\n  check 2 \"second\"\n  tasks i in n\n    load v = x[i | 1:0]\n    check v in 0 .. 5 code 2\n");
+    Program p = parse_program("kernel k(x: i64 gmem; n)\n  check 1 \"first\"\n  check 2 \"second\"\n  tasks i in n\n    load v = x[i | "
+                              "1:0]\n    check v in 0 .. 5 code 2\n");
     HostArray x(DType::i64, {3});
     EXPECT_EQ(interpret(p, test::atoms(), {{x}, {3}}), 0);
     x.as<int64_t>()[1] = 5;

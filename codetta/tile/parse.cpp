@@ -84,8 +84,12 @@ private:
         skip_to(position);
         return result;
     }
-    Expr expr() { return symbolic([](std::string_view text, size_t& position) { return sym::parse_expr_prefix(text, position); }); }
-    sym::Condition condition() { return symbolic([](std::string_view text, size_t& position) { return sym::parse_condition_prefix(text, position); }); }
+    Expr expr() {
+        return symbolic([](std::string_view text, size_t& position) { return sym::parse_expr_prefix(text, position); });
+    }
+    sym::Condition condition() {
+        return symbolic([](std::string_view text, size_t& position) { return sym::parse_condition_prefix(text, position); });
+    }
     std::vector<sym::Condition> conditions() {
         std::vector<sym::Condition> all;
         do all.push_back(condition());
@@ -102,7 +106,9 @@ private:
         skip_to(end);
     }
 
-    Layout layout() { return symbolic([](std::string_view text, size_t& position) { return layout::parse_layout_prefix(text, position); }); }
+    Layout layout() {
+        return symbolic([](std::string_view text, size_t& position) { return layout::parse_layout_prefix(text, position); });
+    }
 
     // Whether a `:` comes before the `|` or `]` that ends this part of a view.
     bool at_layout() const {

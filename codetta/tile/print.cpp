@@ -56,7 +56,8 @@ public:
             out_ += fmt::format("  grid {} threads {}", to_string(grid->ctas), grid->threads);
             if (grid->cluster != 1) out_ += fmt::format(" cluster {}", grid->cluster);
         } else {
-            out_ += "  tasks " + join(std::get<0>(p_.frame), ", ", [](const TaskIndex& t) { return t.name + " in " + to_string(t.extent); });
+            out_ +=
+                "  tasks " + join(std::get<0>(p_.frame), ", ", [](const TaskIndex& t) { return t.name + " in " + to_string(t.extent); });
         }
         out_ += "\n";
         block(p_.body, 4);
@@ -72,7 +73,9 @@ public:
                 },
                 [&](const If& f) { return "if " + conditions(f.condition); },
                 [&](const Let& l) { return "let " + l.name + " = " + to_string(l.value); },
-                [&](const Var& v) { return fmt::format("var {} = {} in {} .. {}", v.name, to_string(v.init), to_string(v.lo), to_string(v.hi)); },
+                [&](const Var& v) {
+                    return fmt::format("var {} = {} in {} .. {}", v.name, to_string(v.init), to_string(v.lo), to_string(v.hi));
+                },
                 [&](const Set& l) { return "set " + l.name + " = " + to_string(l.value); },
                 [&](const LoadIndex& l) { return "load " + l.name + " = " + view(l.source); },
                 [&](const CheckIndex& c) {
@@ -90,12 +93,18 @@ public:
                                 }) +
                            ")";
                 },
-                [&](const Reduce& r) { return "reduce " + views(r.destinations) + " = { " + scalar::to_string_list(r.combine) + " } (" + views(r.sources) + ")"; },
+                [&](const Reduce& r) {
+                    return "reduce " + views(r.destinations) + " = { " + scalar::to_string_list(r.combine) + " } (" + views(r.sources) +
+                           ")";
+                },
                 [&](const Shuffle& s) { return fmt::format("shuffle {} = {} xor {}", view(s.destination), view(s.source), s.xor_mask); },
-                [&](const Prefetch& f) { return fmt::format("prefetch {} level {}{}", view(f.target), f.level, f.for_write ? " write" : ""); },
+                [&](const Prefetch& f) {
+                    return fmt::format("prefetch {} level {}{}", view(f.target), f.level, f.for_write ? " write" : "");
+                },
                 [&](const Atomic& a) { return "atomic " + view(a.destination) + " += " + view(a.source); },
                 [&](const Mma& m) {
-                    std::string out = fmt::format("mma {} {} {} {} * {}", m.atom, view(m.d), m.accumulate ? "+=" : "=", view(m.a), view(m.b));
+                    std::string out =
+                        fmt::format("mma {} {} {} {} * {}", m.atom, view(m.d), m.accumulate ? "+=" : "=", view(m.a), view(m.b));
                     if (m.asynchronous) out += " async";
                     if (m.accumulate_if) out += " accumulate if " + sym::to_string(*m.accumulate_if);
                     return out;
@@ -119,7 +128,8 @@ public:
                 },
                 [&](const GridDependency& g) { return std::string(g.launch ? "griddep launch" : "griddep wait"); },
                 [&](const Role& r) {
-                    return fmt::format("role {} warps {} .. {}{}", r.name, r.warp_lo, r.warp_hi, r.registers ? fmt::format(" registers {}", r.registers) : "");
+                    return fmt::format("role {} warps {} .. {}{}", r.name, r.warp_lo, r.warp_hi,
+                                       r.registers ? fmt::format(" registers {}", r.registers) : "");
                 },
                 [&](const Elect&) { return std::string("elect"); },
             },

@@ -8,7 +8,8 @@ namespace codetta::tile {
 namespace {
 
 // The f32 product of languages.md: 6 rows by 4 vectors.
-constexpr const char* kProduct = R"(kernel product(a: f32 gmem, w: f32 gmem align 64, b: f32 gmem, out: f32 gmem written; m, n, k, lda, ldo) requires avx512f
+constexpr const char* kProduct =
+    R"(kernel product(a: f32 gmem, w: f32 gmem align 64, b: f32 gmem, out: f32 gmem written; m, n, k, lda, ldo) requires avx512f
   where k >= 0, lda >= 0, ldo >= 0, m >= 1, n >= 1
   tasks i in (m + 5) // 6, j in (n + 63) // 64
     alloc acc: f32 rmem (384)
@@ -35,7 +36,8 @@ TEST(Text, ParsePrintsTheSame) {
 }
 
 TEST(Text, EveryGpuStatement) {
-    const char* text = R"(kernel all(ta: bf16 tensormap box (64, 64) swizzle 128, x: i32 gmem, y: f32 gmem written aliased; m) requires tma, wgmma
+    const char* text =
+        R"(kernel all(ta: bf16 tensormap box (64, 64) swizzle 128, x: i32 gmem, y: f32 gmem written aliased; m) requires tma, wgmma
   where m >= 1
   check 1 "index out of range"
   grid min(m, sms) threads 256 cluster 2

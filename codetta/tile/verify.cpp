@@ -25,16 +25,18 @@ public:
         for (const Buffer& b : p_.buffers) {
             CODETTA_CHECK(names.insert(b.name).second, "kernel {}: two buffers are called `{}`", p_.name, b.name);
             CODETTA_CHECK(!b.parameter || !parameters_over, "kernel {}: parameter `{}` stands behind an own buffer", p_.name, b.name);
-            CODETTA_CHECK(!b.parameter || b.space == Space::gmem || b.space == Space::tensormap, "kernel {}: parameter `{}` lies in no parameter space",
+            CODETTA_CHECK(!b.parameter || b.space == Space::gmem || b.space == Space::tensormap,
+                          "kernel {}: parameter `{}` lies in no parameter space", p_.name, b.name);
+            CODETTA_CHECK((b.space == Space::tensormap) == !b.box.empty(), "kernel {}: `{}`: boxes and tensor maps belong together",
                           p_.name, b.name);
-            CODETTA_CHECK((b.space == Space::tensormap) == !b.box.empty(), "kernel {}: `{}`: boxes and tensor maps belong together", p_.name, b.name);
             parameters_over = parameters_over || !b.parameter;
         }
         for (const std::string& name : p_.integers) define(name);
         if (const Grid* grid = std::get_if<Grid>(&p_.frame)) {
             gpu_ = true;
             for (const char* name : {"cta", "ctas", "thread", "warp", "lane", "warpgroup", "cluster_rank"}) define(name);
-            CODETTA_CHECK(grid->threads > 0 && grid->threads % 32 == 0 && grid->threads <= 1024, "kernel {}: {} threads", p_.name, grid->threads);
+            CODETTA_CHECK(grid->threads > 0 && grid->threads % 32 == 0 && grid->threads <= 1024, "kernel {}: {} threads", p_.name,
+                          grid->threads);
             warps_ = grid->threads / 32;
             std::set<std::string> used = sym::symbols(grid->ctas);
             used.erase("sms");
@@ -83,8 +85,8 @@ private:
         int64_t size = 1;
         Expr last = 0;
         for (const Leaf& leaf : leaves(v.layout)) {
-            demand(leaf.extent.constant().has_value() && *leaf.extent.constant() > 0, "extent {} of a view of `{}` is not static", sym::to_string(leaf.extent),
-                   b.name);
+            demand(leaf.extent.constant().has_value() && *leaf.extent.constant() > 0, "extent {} of a view of `{}` is not static",
+                   sym::to_string(leaf.extent), b.name);
             use(leaf.stride);
             size *= *leaf.extent.constant();
             last = last + (leaf.extent - 1) * leaf.stride;
@@ -93,7 +95,8 @@ private:
         demand(v.swizzle.bits == 0 || b.space == Space::smem, "only shared memory is swizzled");
         auto elements = b.elements.constant();
         if (b.space == Space::gmem || !elements) return;
-        if (auto end = (v.offset + last).constant()) demand(0 <= *end && *end < *elements, "element {} of `{}`, which has {}", *end, b.name, *elements);
+        if (auto end = (v.offset + last).constant())
+            demand(0 <= *end && *end < *elements, "element {} of `{}`, which has {}", *end, b.name, *elements);
         demand(!facts_.refutes(sym::lt(v.offset + last, *elements)), "the view leaves `{}`, which has {} elements", b.name, *elements);
         demand(!facts_.refutes(sym::le(0, v.offset)), "the view begins before `{}`", b.name);
     }
@@ -181,7 +184,8 @@ private:
                "this frame knows no {}", words::spell(words::kSpaces, b.space));
         if (b.space == Space::scratch)
             for (const std::string& name : sym::symbols(b.elements))
-                demand(std::find(p_.integers.begin(), p_.integers.end(), name) != p_.integers.end(), "the size of scratch `{}` depends on `{}`", b.name, name);
+                demand(std::find(p_.integers.begin(), p_.integers.end(), name) != p_.integers.end(),
+                       "the size of scratch `{}` depends on `{}`", b.name, name);
         live_.insert(a.buffer.value);
     }
     void check(const Fill& f) const { write(f.destination); }
@@ -191,11 +195,13 @@ private:
         demand(a != nullptr, "no atom is called `{}`", name);
         demand(a->kind == kind, "`{}` is {} atom", name, kind == AtomKind::copy ? "no copy" : "no mma");
         for (const std::string& feature : a->required)
-            demand(std::find(p_.required.begin(), p_.required.end(), feature) != p_.required.end(), "`{}` needs `requires {}`", name, feature);
+            demand(std::find(p_.required.begin(), p_.required.end(), feature) != p_.required.end(), "`{}` needs `requires {}`", name,
+                   feature);
         return *a;
     }
     void side(const Fragment& f, const View& v, std::string_view which, const std::string& name) const {
-        demand(f.dtype == dtype(v), "{} of {} is {}, the view's is {}", which, name, scalar::to_string(f.dtype), scalar::to_string(dtype(v)));
+        demand(f.dtype == dtype(v), "{} of {} is {}, the view's is {}", which, name, scalar::to_string(f.dtype),
+               scalar::to_string(dtype(v)));
         bool memory = f.space == Space::gmem || f.space == Space::scratch;
         Space s = buffer(v).space;
         bool in_memory = s == Space::gmem || s == Space::scratch;
@@ -213,7 +219,8 @@ private:
             atom(c.atom, AtomKind::copy);
             demand(from_map != to_map && buffer(smem).space == Space::smem, "a tensor map copies from or to shared memory");
             demand(from_map == c.signal.has_value(), "a tensor map load signals a barrier, a store does not");
-            demand(c.coordinates.size() == buffer(map).box.size(), "{} coordinates for a box of rank {}", c.coordinates.size(), buffer(map).box.size());
+            demand(c.coordinates.size() == buffer(map).box.size(), "{} coordinates for a box of rank {}", c.coordinates.size(),
+                   buffer(map).box.size());
             demand(to_map ? buffer(map).written : true, "`{}` is not marked written", buffer(map).name);
             read(smem);
             if (c.signal) barrier(*c.signal);
@@ -231,7 +238,8 @@ private:
         demand(source == destination, "{} elements are copied to {}", source, destination);
         for (const Limit& l : c.limits) {
             use(l.limit);
-            demand(static_size(l.coordinate) == size(c.source), "a limit speaks of {} elements, the copy of {}", static_size(l.coordinate), size(c.source));
+            demand(static_size(l.coordinate) == size(c.source), "a limit speaks of {} elements, the copy of {}", static_size(l.coordinate),
+                   size(c.source));
         }
     }
     void check(const Map& m) const {
@@ -242,15 +250,16 @@ private:
         for (size_t i = 0; i < m.destinations.size(); ++i) {
             write(m.destinations[i]);
             demand(size(m.destinations[i]) == count, "the views of a map have {} and {} elements", count, size(m.destinations[i]));
-            demand(m.body.result_type(i) == dtype(m.destinations[i]), "result {} is {}, its destination {}", i, scalar::to_string(m.body.result_type(i)),
-                   scalar::to_string(dtype(m.destinations[i])));
+            demand(m.body.result_type(i) == dtype(m.destinations[i]), "result {} is {}, its destination {}", i,
+                   scalar::to_string(m.body.result_type(i)), scalar::to_string(dtype(m.destinations[i])));
         }
         size_t rank = m.destinations[0].layout.rank();
         for (size_t i = 0; i < types.size(); ++i) {
             if (const View* v = std::get_if<View>(&m.arguments[i])) {
                 read_data(*v);
                 demand(size(*v) == count, "the views of a map have {} and {} elements", count, size(*v));
-                demand(types[i] == dtype(*v), "parameter {} is {}, its view {}", i, scalar::to_string(types[i]), scalar::to_string(dtype(*v)));
+                demand(types[i] == dtype(*v), "parameter {} is {}, its view {}", i, scalar::to_string(types[i]),
+                       scalar::to_string(dtype(*v)));
                 continue;
             }
             demand(types[i] == scalar::DType::i64, "parameter {} is an index and {}", i, scalar::to_string(types[i]));
@@ -270,13 +279,15 @@ private:
             write(r.destinations[i]);
             demand(size(r.sources[i]) == size(r.destinations[0]) && size(r.destinations[i]) == size(r.destinations[0]),
                    "destination and source of a reduction have different shapes");
-            demand(r.combine.result_type(i) == dtype(r.destinations[i]) && dtype(r.sources[i]) == dtype(r.destinations[i]), "the dtypes of a reduction differ");
+            demand(r.combine.result_type(i) == dtype(r.destinations[i]) && dtype(r.sources[i]) == dtype(r.destinations[i]),
+                   "the dtypes of a reduction differ");
         }
     }
     void check(const Shuffle& s) const {
         read_data(s.source);
         write(s.destination);
-        demand(gpu_ && s.xor_mask > 0 && s.xor_mask < 32 && size(s.source) == size(s.destination) && dtype(s.source) == dtype(s.destination),
+        demand(gpu_ && s.xor_mask > 0 && s.xor_mask < 32 && size(s.source) == size(s.destination) &&
+                   dtype(s.source) == dtype(s.destination),
                "a shuffle is between equal fragments of a warp");
     }
     void check(const Prefetch& f) const {
@@ -286,7 +297,8 @@ private:
     void check(const Atomic& a) const {
         read_data(a.source);
         write(a.destination);
-        demand(buffer(a.destination).space == Space::gmem && size(a.source) == size(a.destination) && dtype(a.source) == dtype(a.destination),
+        demand(buffer(a.destination).space == Space::gmem && size(a.source) == size(a.destination) &&
+                   dtype(a.source) == dtype(a.destination),
                "an atomic adds a fragment to global memory");
     }
     void check(const Mma& m) const {
@@ -300,13 +312,16 @@ private:
         demand(!m.asynchronous || a.asynchronous, "{} is not asynchronous", m.atom);
         if (m.accumulate_if) use(*m.accumulate_if);
         if (a.d.threads() > 1) {
-            auto fits = [&](const Fragment& f, const View& v) { return size(v) * (buffer(v).space == Space::rmem ? f.threads() : 1) == f.shape[0] * f.shape[1]; };
+            auto fits = [&](const Fragment& f, const View& v) {
+                return size(v) * (buffer(v).space == Space::rmem ? f.threads() : 1) == f.shape[0] * f.shape[1];
+            };
             demand(fits(a.d, m.d) && fits(a.a, m.a) && fits(a.b, m.b), "the views are not the fragments of {}", m.atom);
             return;
         }
         demand(m.d.layout.rank() == 2 && m.a.layout.rank() == 2 && m.b.layout.rank() == 2, "d (m, n), a (m, k) and b (n, k) are wanted");
         auto extent = [](const View& v, size_t mode) { return static_size(v.layout.mode(mode)); };
-        demand(extent(m.a, 0) == extent(m.d, 0) && extent(m.b, 0) == extent(m.d, 1) && extent(m.a, 1) == extent(m.b, 1), "the shapes of d, a and b do not fit");
+        demand(extent(m.a, 0) == extent(m.d, 0) && extent(m.b, 0) == extent(m.d, 1) && extent(m.a, 1) == extent(m.b, 1),
+               "the shapes of d, a and b do not fit");
         demand(extent(m.d, 0) % a.d.shape[0] == 0 && extent(m.d, 1) % a.d.shape[1] == 0 && extent(m.a, 1) % a.a.shape[1] == 0,
                "the shapes are no multiples of {}'s {} by {} by {}", m.atom, a.d.shape[0], a.d.shape[1], a.a.shape[1]);
     }
@@ -338,7 +353,8 @@ private:
     void check(const GridDependency&) const { demand(gpu_, "a grid dependency belongs to a grid"); }
     void check(const Role& r) {
         demand(gpu_ && 0 <= r.warp_lo && r.warp_lo < r.warp_hi && r.warp_hi <= warps_, "the CTA has warps 0 .. {}", warps_);
-        demand(r.registers == 0 || (r.warp_lo % 4 == 0 && r.warp_hi % 4 == 0 && r.registers % 8 == 0 && r.registers >= 24 && r.registers <= 256),
+        demand(r.registers == 0 ||
+                   (r.warp_lo % 4 == 0 && r.warp_hi % 4 == 0 && r.registers % 8 == 0 && r.registers >= 24 && r.registers <= 256),
                "registers are given to whole warpgroups, 24 to 256 in steps of 8");
         demand(!in_role_, "a role inside a role");
         for (int warp = r.warp_lo; warp < r.warp_hi; ++warp) demand(role_warps_.insert(warp).second, "warp {} has two roles", warp);

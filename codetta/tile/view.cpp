@@ -148,7 +148,8 @@ View tile(const View& v, size_t mode, int64_t extent, const Expr& tile) { return
 
 View flat(const View& v) {
     View out = v;
-    if (v.layout.rank() > 1) out.layout = {IntTuple(std::vector<IntTuple>{v.layout.shape}), IntTuple(std::vector<IntTuple>{v.layout.stride})};
+    if (v.layout.rank() > 1)
+        out.layout = {IntTuple(std::vector<IntTuple>{v.layout.shape}), IntTuple(std::vector<IntTuple>{v.layout.stride})};
     return out;
 }
 

@@ -27,7 +27,8 @@ std::vector<sym::Expr> offsets(const layout::Layout& l);
 // Mode `mode` fixed at `index` and dropped.
 // @post at(v, i, x)(c without i) == v(c with x at i); the rank falls by one (a view of rank 1 becomes one element of shape 1)
 View at(const View& v, size_t mode, const sym::Expr& index);
-// Coordinates begin.. begin+extent-1 of a mode. A nested mode is cut at whole sub-modes: extent is a product of its first sub-extents (times a part of the next) and begin a multiple of it.
+// Coordinates begin.. begin+extent-1 of a mode. A nested mode is cut at whole sub-modes: extent is a product of its first sub-extents
+// (times a part of the next) and begin a multiple of it.
 View slice(const View& v, size_t mode, const sym::Expr& begin, int64_t extent);
 // The tile number `tile` of `extent` coordinates of a mode: slice(v, mode, tile * extent, extent).
 View tile(const View& v, size_t mode, int64_t extent, const sym::Expr& tile);

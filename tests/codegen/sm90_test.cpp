@@ -1,4 +1,5 @@
-// Hopper kernels from tile program to PTX, and what ptxas makes of it: registers, spills, shared memory, tensor-core instructions. Needs no GPU; without ptxas the second half is skipped.
+// Hopper kernels from tile program to PTX, and what ptxas makes of it: registers, spills, shared memory, tensor-core instructions. Needs no
+// GPU; without ptxas the second half is skipped.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -59,16 +60,16 @@ struct Golden {
 TEST(Sm90, GemmGoldens) {
     namespace gemm = kernels::gemm;
     const Golden goldens[] = {
-        {"128x256x64_s4", "none", 4, 229440},     {"128x256x64_s4", "gelu_tanh", 4, 229440},     {"128x256x64_s4", "gelu_erf", 4, 229440},
-        {"128x192x64_s4", "none", 4, 213056},     {"128x192x64_s4", "gelu_tanh", 4, 213056},     {"128x192x64_s4", "gelu_erf", 4, 213056},
-        {"pp_128x128x64_s6", "none", 8, 229472},  {"pp_128x128x64_s6", "gelu_tanh", 8, 229472},  {"pp_128x128x64_s6", "gelu_erf", 8, 229472},
-        {"pp_64x128x64_s8", "none", 4, 229504},   {"pp_64x128x64_s8", "gelu_tanh", 4, 229504},   {"pp_64x128x64_s8", "gelu_erf", 4, 229504},
+        {"128x256x64_s4", "none", 4, 229440},    {"128x256x64_s4", "gelu_tanh", 4, 229440},    {"128x256x64_s4", "gelu_erf", 4, 229440},
+        {"128x192x64_s4", "none", 4, 213056},    {"128x192x64_s4", "gelu_tanh", 4, 213056},    {"128x192x64_s4", "gelu_erf", 4, 213056},
+        {"pp_128x128x64_s6", "none", 8, 229472}, {"pp_128x128x64_s6", "gelu_tanh", 8, 229472}, {"pp_128x128x64_s6", "gelu_erf", 8, 229472},
+        {"pp_64x128x64_s8", "none", 4, 229504},  {"pp_64x128x64_s8", "gelu_tanh", 4, 229504},  {"pp_64x128x64_s8", "gelu_erf", 4, 229504},
     };
     const bool assembler = has_ptxas();
     size_t at = 0;
     for (const gemm::GemmSm90Config& config : gemm::gemm_sm90_configs())
-        for (const gemm::Epilogue& epilogue :
-             {gemm::plain_epilogue(DType::bf16), gemm::bias_gelu_epilogue(DType::bf16, true), gemm::bias_gelu_epilogue(DType::bf16, false)}) {
+        for (const gemm::Epilogue& epilogue : {gemm::plain_epilogue(DType::bf16), gemm::bias_gelu_epilogue(DType::bf16, true),
+                                               gemm::bias_gelu_epilogue(DType::bf16, false)}) {
             ASSERT_LT(at, std::size(goldens));
             const Golden& golden = goldens[at++];
             SCOPED_TRACE(std::string(golden.config) + " " + golden.epilogue);
@@ -110,7 +111,8 @@ TEST(Sm90, RowSum) {
     View x = b.input("x", DType::bf16, {rows, 1024}, {1024, 1}, 16), y = b.output("y", DType::f32, {rows}, {1});
     b.grid(rows, 128);
     Expr thread = Expr::symbol("thread"), row = Expr::symbol("cta"), warp = Expr::symbol("warp");
-    View own = b.rmem("own", DType::bf16, {8}), wide = b.rmem("wide", DType::f32, {8}), sum = b.rmem("sum", DType::f32, {1}), other = b.rmem("other", DType::f32, {1});
+    View own = b.rmem("own", DType::bf16, {8}), wide = b.rmem("wide", DType::f32, {8}), sum = b.rmem("sum", DType::f32, {1}),
+         other = b.rmem("other", DType::f32, {1});
     View parts = b.alloc("parts", Space::smem, DType::f32, {4, 1});
     b.copy(tile::tile(at(x, 0, row), 0, 8, thread), own);
     b.map(wide, {own}, [](scalar::Builder& s, auto in) { return s.cast(DType::f32, in[0]); });

@@ -72,22 +72,26 @@ int64_t NvptxStatements::alignment(const View& v, const Expr& place) const {
 
 llvm::Value* NvptxStatements::load(const View& v, const Expr& place, int lanes) {
     const tile::Buffer& b = kernel.buffer(v);
-    auto* access = ir.b.CreateAlignedLoad(ir.lanes_of(ir.type(b.dtype), lanes), pointer(v, place), llvm::Align(static_cast<uint64_t>(alignment(v, place))));
-    if (b.parameter && !b.written && b.no_alias) access->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(ir.context, {}));
+    auto* access = ir.b.CreateAlignedLoad(ir.lanes_of(ir.type(b.dtype), lanes), pointer(v, place),
+                                          llvm::Align(static_cast<uint64_t>(alignment(v, place))));
+    if (b.parameter && !b.written && b.no_alias)
+        access->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(ir.context, {}));
     return access;
 }
 
 llvm::Value* NvptxStatements::load_element(const View& v, const Expr& place) {
     if (!in_registers(v)) return load(v, place, 1);
     const auto known = kernel.integers.resolve(place).constant();
-    CODETTA_CHECK(known.has_value(), "element {} of the registers '{}' is not known at compile time", sym::to_string(place), kernel.buffer(v).name);
+    CODETTA_CHECK(known.has_value(), "element {} of the registers '{}' is not known at compile time", sym::to_string(place),
+                  kernel.buffer(v).name);
     return registers_.load(v.buffer, *known);
 }
 
 void NvptxStatements::store_element(const View& v, const Expr& place, llvm::Value* value) {
     if (in_registers(v)) {
         const auto known = kernel.integers.resolve(place).constant();
-        CODETTA_CHECK(known.has_value(), "element {} of the registers '{}' is not known at compile time", sym::to_string(place), kernel.buffer(v).name);
+        CODETTA_CHECK(known.has_value(), "element {} of the registers '{}' is not known at compile time", sym::to_string(place),
+                      kernel.buffer(v).name);
         return registers_.store(v.buffer, *known, value);
     }
     ir.b.CreateAlignedStore(value, pointer(v, place), llvm::Align(static_cast<uint64_t>(alignment(v, place))));

@@ -64,7 +64,9 @@ void NvptxStatements::copy_plain(const Copy& s) {
         size_t lanes = static_cast<size_t>(std::max<int64_t>(1, 16 / size));
         for (; lanes > 1; lanes /= 2) {
             if (i + lanes > from.size() || !fits(s.source, from, i, lanes) || !fits(s.destination, to, i, lanes)) continue;
-            if (std::all_of(bounds.begin(), bounds.end(), [&](const Bound& b) { return agree(b, i, lanes, kernel.integers.facts().divisor(b.limit)); })) break;
+            if (std::all_of(bounds.begin(), bounds.end(),
+                            [&](const Bound& b) { return agree(b, i, lanes, kernel.integers.facts().divisor(b.limit)); }))
+                break;
         }
         std::vector<sym::Condition> conditions;
         for (const Bound& b : bounds) conditions.push_back(sym::lt(b.coordinates[i], b.limit));
@@ -83,7 +85,8 @@ void NvptxStatements::copy_plain(const Copy& s) {
             llvm::Type* type = ir.lanes_of(ir.type(t), static_cast<int>(lanes));
             auto* access = ir.b.CreateAlignedLoad(type, address, llvm::Align(static_cast<uint64_t>(static_cast<int64_t>(lanes) * size)));
             const tile::Buffer& b = kernel.buffer(s.source);
-            if (b.parameter && !b.written && b.no_alias) access->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(ir.context, {}));
+            if (b.parameter && !b.written && b.no_alias)
+                access->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(ir.context, {}));
             llvm::Constant* fill = ir.repeat(ir.element(t, s.fill), static_cast<int>(lanes));
             return ir.b.CreateSelect(inside, access, fill);
         };
@@ -96,7 +99,8 @@ void NvptxStatements::copy_plain(const Copy& s) {
                 for (size_t j = 0; j < lanes; ++j) {
                     const auto at = *place + static_cast<int64_t>(j);
                     if (registers_.has_pairs(s.destination.buffer)) {
-                        registers_.store_pair(s.destination.buffer, at, ir.shuffle(value, value, 2, [&](int k) { return static_cast<int>(j) + k; }));
+                        registers_.store_pair(s.destination.buffer, at,
+                                              ir.shuffle(value, value, 2, [&](int k) { return static_cast<int>(j) + k; }));
                         ++j;
                     } else {
                         registers_.store(s.destination.buffer, at, ir.b.CreateExtractElement(value, j));
@@ -104,10 +108,12 @@ void NvptxStatements::copy_plain(const Copy& s) {
                 }
                 return;
             }
-            auto* access = ir.b.CreateAlignedStore(value, pointer(s.destination, to[i]),
-                                                   llvm::Align(static_cast<uint64_t>(std::max(alignment(s.destination, to[i]), static_cast<int64_t>(lanes) * size))));
+            auto* access = ir.b.CreateAlignedStore(
+                value, pointer(s.destination, to[i]),
+                llvm::Align(static_cast<uint64_t>(std::max(alignment(s.destination, to[i]), static_cast<int64_t>(lanes) * size))));
             if (s.streaming)
-                access->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(ir.context, {llvm::ConstantAsMetadata::get(ir.i32(1))}));
+                access->setMetadata(llvm::LLVMContext::MD_nontemporal,
+                                    llvm::MDNode::get(ir.context, {llvm::ConstantAsMetadata::get(ir.i32(1))}));
         };
         if (always || in_registers(s.destination))
             write();
@@ -119,7 +125,8 @@ void NvptxStatements::copy_plain(const Copy& s) {
 
 // cp.async.bulk.tensor: coordinates innermost first.
 void NvptxStatements::load_box(const Copy& s) {
-    std::string text = fmt::format("cp.async.bulk.tensor.{}d.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1, {{", s.coordinates.size());
+    std::string text =
+        fmt::format("cp.async.bulk.tensor.{}d.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1, {{", s.coordinates.size());
     std::string constraints = "r,l";
     std::vector<llvm::Value*> arguments{shared_address(s.destination), tensormaps[s.source.buffer.value]};
     for (size_t i = s.coordinates.size(); i-- > 0;) {
@@ -144,12 +151,14 @@ void NvptxStatements::store_box(const Copy& s) {
     command(text + "}], [$1];", constraints, arguments);
 }
 
-// stmatrix.x4: lane l gives the address of row l % 8 of matrix l / 8; matrices 0 .. 3 are the upper and lower 8 rows of the left, then of the right 8 columns.
+// stmatrix.x4: lane l gives the address of row l % 8 of matrix l / 8; matrices 0 .. 3 are the upper and lower 8 rows of the left, then of
+// the right 8 columns.
 void NvptxStatements::copy_matrix(const Copy& s) {
     const tile::Atom& atom = kernel.atoms.get(s.atom);
     CODETTA_CHECK(atom.a.threads() == 32 && atom.d.space == Space::smem, "the copy atom {} is not known to this back end", atom.name);
     const auto rows = s.destination.layout.mode(0), columns = s.destination.layout.mode(1);
-    CODETTA_CHECK(columns.stride.is_leaf() && columns.stride.leaf().is(1) && rows.stride.is_leaf(), "{} stores rows of adjacent elements", atom.name);
+    CODETTA_CHECK(columns.stride.is_leaf() && columns.stride.leaf().is(1) && rows.stride.is_leaf(), "{} stores rows of adjacent elements",
+                  atom.name);
     const Expr lane = Expr::symbol("lane");
     const Expr row = sym::mod(lane, 8) + 8 * sym::mod(sym::floor_div(lane, 8), 2), column = 8 * sym::floor_div(lane, 16);
     View first = s.destination;

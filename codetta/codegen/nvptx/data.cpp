@@ -10,11 +10,13 @@ using tile::Space;
 
 NvptxStatements::NvptxStatements(Kernel& kernel)
     : Statements(kernel), tensormaps(kernel.program.buffers.size()), ir(kernel.ir), registers_(kernel), body_(kernel.ir, kernel.target) {
-    body_.special = [this](const scalar::Op& op, std::span<const Value> in, std::span<const scalar::DType> types) { return approximate(op, in, types); };
+    body_.special = [this](const scalar::Op& op, std::span<const Value> in, std::span<const scalar::DType> types) {
+        return approximate(op, in, types);
+    };
 }
 
-llvm::CallInst* NvptxStatements::assembly(llvm::Type* result, const std::string& text, const std::string& constraints, llvm::ArrayRef<llvm::Value*> arguments,
-                                          bool side_effect) {
+llvm::CallInst* NvptxStatements::assembly(llvm::Type* result, const std::string& text, const std::string& constraints,
+                                          llvm::ArrayRef<llvm::Value*> arguments, bool side_effect) {
     llvm::SmallVector<llvm::Type*, 16> types;
     for (auto* a : arguments) types.push_back(a->getType());
     auto* type = llvm::FunctionType::get(result, types, false);
@@ -48,7 +50,8 @@ void NvptxStatements::alloc(const tile::Alloc& s) {
 
 llvm::Value* NvptxStatements::load_index(const tile::LoadIndex& s) {
     llvm::Value* value = load_element(s.source, kernel.integers.resolve(s.source.offset));
-    return kernel.buffer(s.source).dtype == scalar::DType::u8 ? ir.b.CreateZExt(value, ir.b.getInt64Ty()) : ir.b.CreateSExt(value, ir.b.getInt64Ty());
+    return kernel.buffer(s.source).dtype == scalar::DType::u8 ? ir.b.CreateZExt(value, ir.b.getInt64Ty())
+                                                              : ir.b.CreateSExt(value, ir.b.getInt64Ty());
 }
 
 // Leaves the thread: kernels whose threads meet at barriers afterwards check their indices before.
@@ -77,8 +80,8 @@ void NvptxStatements::emit(const tile::Atomic& s) {
     const auto from = places(s.source), to = places(s.destination);
     const bool is_float = scalar::is_float(kernel.buffer(s.destination).dtype);
     for (size_t i = 0; i < from.size(); ++i)
-        ir.b.CreateAtomicRMW(is_float ? llvm::AtomicRMWInst::FAdd : llvm::AtomicRMWInst::Add, pointer(s.destination, to[i]), load_element(s.source, from[i]),
-                             llvm::MaybeAlign(), llvm::AtomicOrdering::Monotonic);
+        ir.b.CreateAtomicRMW(is_float ? llvm::AtomicRMWInst::FAdd : llvm::AtomicRMWInst::Add, pointer(s.destination, to[i]),
+                             load_element(s.source, from[i]), llvm::MaybeAlign(), llvm::AtomicOrdering::Monotonic);
 }
 
 void NvptxStatements::emit(const tile::Shuffle& s) {

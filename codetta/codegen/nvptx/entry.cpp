@@ -47,7 +47,8 @@ void declare(Kernel& k, const tile::Grid& grid) {
         if (b.parameter) types.push_back(b.space == Space::tensormap ? ir.b.getPtrTy() : ir.b.getPtrTy(kGlobalSpace));
     for (size_t i = 0; i < k.program.integers.size(); ++i) types.push_back(ir.b.getInt64Ty());
     if (!k.program.checks.empty()) types.push_back(ir.b.getPtrTy(kGlobalSpace));
-    auto* f = llvm::Function::Create(llvm::FunctionType::get(ir.b.getVoidTy(), types, false), llvm::Function::ExternalLinkage, k.program.name, ir.module);
+    auto* f = llvm::Function::Create(llvm::FunctionType::get(ir.b.getVoidTy(), types, false), llvm::Function::ExternalLinkage,
+                                     k.program.name, ir.module);
     ir.function = f;
     f->setCallingConv(llvm::CallingConv::PTX_Kernel);
     f->addFnAttr(llvm::Attribute::NoUnwind);
@@ -110,8 +111,9 @@ bool roles_are_last(const tile::Block& body) {
 
 std::unique_ptr<llvm::TargetMachine> make_target_machine(const base::Target& target) {
     llvm::TargetOptions options;
-    std::unique_ptr<llvm::TargetMachine> machine(nvptx().createTargetMachine(llvm::Triple("nvptx64-nvidia-cuda"), target.llvm_cpu, target.llvm_features, options,
-                                                                             std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+    std::unique_ptr<llvm::TargetMachine> machine(nvptx().createTargetMachine(llvm::Triple("nvptx64-nvidia-cuda"), target.llvm_cpu,
+                                                                             target.llvm_features, options, std::nullopt, std::nullopt,
+                                                                             llvm::CodeGenOptLevel::Aggressive));
     CODETTA_CHECK(machine != nullptr, "LLVM cannot make a machine for {} with {}", target.llvm_cpu, target.llvm_features);
     return machine;
 }
@@ -121,7 +123,13 @@ void emit_kernel(llvm::Module& module, const tile::Program& program, const tile:
     CODETTA_CHECK(grid != nullptr, "the program '{}' has a CPU frame", program.name);
     Ir ir(module);
     Integers integers(ir, program.facts, true);
-    Kernel kernel{program, atoms, target, ir, integers, std::vector<llvm::Value*>(program.buffers.size()), std::vector<llvm::MDNode*>(program.buffers.size())};
+    Kernel kernel{program,
+                  atoms,
+                  target,
+                  ir,
+                  integers,
+                  std::vector<llvm::Value*>(program.buffers.size()),
+                  std::vector<llvm::MDNode*>(program.buffers.size())};
     declare(kernel, *grid);
     NvptxStatements statements(kernel);
     unsigned argument = 0;
@@ -136,12 +144,14 @@ void emit_kernel(llvm::Module& module, const tile::Program& program, const tile:
     for (const auto& name : program.integers) {
         const auto symbol = sym::Expr::symbol(name);
         ir.function->getArg(argument)->setName(name);
-        integers.define(name, ir.function->getArg(argument++), program.facts.range(symbol), std::max<int64_t>(1, program.facts.divisor(symbol)));
+        integers.define(name, ir.function->getArg(argument++), program.facts.range(symbol),
+                        std::max<int64_t>(1, program.facts.divisor(symbol)));
     }
     if (!program.checks.empty()) kernel.status = ir.function->getArg(argument);
     if (tile::smem_bytes(program) > 0) {
-        auto* memory = new llvm::GlobalVariable(module, llvm::ArrayType::get(ir.b.getInt8Ty(), 0), false, llvm::GlobalValue::ExternalLinkage, nullptr, "shared_memory",
-                                                nullptr, llvm::GlobalValue::NotThreadLocal, kSharedSpace);
+        auto* memory =
+            new llvm::GlobalVariable(module, llvm::ArrayType::get(ir.b.getInt8Ty(), 0), false, llvm::GlobalValue::ExternalLinkage, nullptr,
+                                     "shared_memory", nullptr, llvm::GlobalValue::NotThreadLocal, kSharedSpace);
         memory->setAlignment(llvm::Align(1024));
         llvm::Value* first = ir.b.CreateTrunc(ir.b.CreatePtrToInt(memory, ir.b.getInt64Ty()), ir.b.getInt32Ty());
         statements.shared = ir.b.CreateAnd(ir.b.CreateAdd(first, ir.i32(1023)), ir.i32(~1023));

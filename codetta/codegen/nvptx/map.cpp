@@ -35,7 +35,8 @@ void NvptxStatements::emit(const tile::Map& s) {
         if (const View* v = std::get_if<View>(&s.arguments[i])) argument_places[i] = places(*v);
     std::vector<int64_t> extents;
     for (size_t i = 0; i < s.destinations[0].layout.rank(); ++i) extents.push_back(tile::static_size(s.destinations[0].layout.mode(i)));
-    coarse_ = std::all_of(s.destinations.begin(), s.destinations.end(), [&](const View& v) { return is_small_float(kernel.buffer(v).dtype); });
+    coarse_ =
+        std::all_of(s.destinations.begin(), s.destinations.end(), [&](const View& v) { return is_small_float(kernel.buffer(v).dtype); });
     llvm::IRBuilderBase::FastMathFlagGuard keep(ir.b);
     llvm::FastMathFlags flags;
     flags.setAllowContract(true);
@@ -65,12 +66,13 @@ void NvptxStatements::emit(const tile::Map& s) {
     const View& first = s.destinations[0];
     for (size_t e = 0; e < size; ++e) {
         const Expr& place = destination_places[0][e];
-        const bool pair = early && e + 1 < size && in_registers(first) && registers_.has_pairs(first.buffer) && place.constant() && *place.constant() % 2 == 0 &&
-                          (destination_places[0][e + 1] - place).is(1);
+        const bool pair = early && e + 1 < size && in_registers(first) && registers_.has_pairs(first.buffer) && place.constant() &&
+                          *place.constant() % 2 == 0 && (destination_places[0][e + 1] - place).is(1);
         if (!pair) {
             const auto values = run(s.body, e);
             for (size_t i = 0; i < s.destinations.size(); ++i)
-                store_element(s.destinations[i], destination_places[i][e], body_.to_memory(values[i], kernel.buffer(s.destinations[i]).dtype));
+                store_element(s.destinations[i], destination_places[i][e],
+                              body_.to_memory(values[i], kernel.buffer(s.destinations[i]).dtype));
             continue;
         }
         llvm::Value* two = llvm::PoisonValue::get(ir.lanes_of(ir.b.getFloatTy(), 2));
@@ -104,7 +106,8 @@ void NvptxStatements::emit(const tile::Reduce& s) {
         std::vector<State> values;
         for (size_t e : elements) {
             State state;
-            for (size_t i = 0; i < states; ++i) state.push_back(body_.from_memory(load_element(s.sources[i], from[i][e]), kernel.buffer(s.sources[i]).dtype));
+            for (size_t i = 0; i < states; ++i)
+                state.push_back(body_.from_memory(load_element(s.sources[i], from[i][e]), kernel.buffer(s.sources[i]).dtype));
             values.push_back(std::move(state));
         }
         while (values.size() > 1) {
@@ -114,7 +117,8 @@ void NvptxStatements::emit(const tile::Reduce& s) {
             values = std::move(half);
         }
         State old;
-        for (size_t i = 0; i < states; ++i) old.push_back(body_.from_memory(load_element(s.destinations[i], to[i][elements[0]]), kernel.buffer(s.destinations[i]).dtype));
+        for (size_t i = 0; i < states; ++i)
+            old.push_back(body_.from_memory(load_element(s.destinations[i], to[i][elements[0]]), kernel.buffer(s.destinations[i]).dtype));
         const State result = combine(old, values[0]);
         for (size_t i = 0; i < states; ++i)
             store_element(s.destinations[i], to[i][elements[0]], body_.to_memory(result[i], kernel.buffer(s.destinations[i]).dtype));

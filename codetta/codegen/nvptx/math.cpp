@@ -1,5 +1,5 @@
-// The machine's approximate instructions, for bodies whose results are all rounded to 16 bits: their errors (2^-11 relative for tanh, 2^-22 for the others) vanish in that rounding.
-// Conversions to 16-bit floats are one instruction always.
+// The machine's approximate instructions, for bodies whose results are all rounded to 16 bits: their errors (2^-11 relative for tanh, 2^-22
+// for the others) vanish in that rounding. Conversions to 16-bit floats are one instruction always.
 #include "codetta/codegen/nvptx/statements.h"
 
 namespace codetta::codegen::nvptx {
@@ -28,7 +28,8 @@ std::optional<Value> NvptxStatements::approximate(const scalar::Op& op, std::spa
     };
     const auto exp2 = [&](Value x) { return machine("ex2.approx.ftz.f32", x); };
     const auto reciprocal = [&](Value x) { return machine("rcp.approx.ftz.f32", x); };
-    // Abramowitz and Stegun 7.1.26: erfc(z) = t (a1 + t (a2 + ...)) exp(-z^2), t = 1 / (1 + 0.3275911 z), for z >= 0; absolute error 1.5e-7.
+    // Abramowitz and Stegun 7.1.26: erfc(z) = t (a1 + t (a2 + ...)) exp(-z^2), t = 1 / (1 + 0.3275911 z), for z >= 0; absolute
+    // error 1.5e-7.
     const auto upper_tail = [&](Value z, Value square) {
         Value t = reciprocal(fma(z, 0.3275911, 1.0));
         Value p = fma(t, 1.061405429, -1.453152027);
@@ -50,7 +51,8 @@ std::optional<Value> NvptxStatements::approximate(const scalar::Op& op, std::spa
     case Prim::div: return x.make(assembly(ir.b.getFloatTy(), "div.full.ftz.f32 $0, $1, $2;", "=f,f,f", {x.v, in[1].v}, false));
     case Prim::normal_cdf: {
         Value z = abs(x) * 0.7071067811865476;
-        // Without a comparison: 32 elements in flight would need more predicates than there are. The tail is absolutely as exact as 1 + erf.
+        // Without a comparison: 32 elements in flight would need more predicates than there are. The tail is absolutely as exact as 1 +
+        // erf.
         Value from_middle = fma(upper_tail(z, z * z), -0.5, 0.5);
         return copysign(from_middle, x) + 0.5;
     }

@@ -15,7 +15,8 @@ void Registers::alloc(tile::BufferId id) {
     own.type = own.pairs ? kernel_.ir.lanes_of(kernel_.ir.type(b.dtype), 2) : kernel_.ir.type(b.dtype);
     llvm::Function& f = *kernel_.ir.function;
     llvm::IRBuilder<> entry(&f.getEntryBlock(), f.getEntryBlock().begin());
-    for (int64_t i = 0; i < (own.pairs ? *elements / 2 : *elements); ++i) own.variables.push_back(entry.CreateAlloca(own.type, nullptr, b.name));
+    for (int64_t i = 0; i < (own.pairs ? *elements / 2 : *elements); ++i)
+        own.variables.push_back(entry.CreateAlloca(own.type, nullptr, b.name));
 }
 
 std::vector<int64_t> Registers::places(const tile::View& v) const {
@@ -23,7 +24,8 @@ std::vector<int64_t> Registers::places(const tile::View& v) const {
     const sym::Expr base = kernel_.integers.resolve(v.offset);
     for (const sym::Expr& o : tile::offsets(v.layout)) {
         const auto place = kernel_.integers.resolve(base + o).constant();
-        CODETTA_CHECK(place.has_value(), "element {} of the registers '{}' is not known at compile time", sym::to_string(base + o), kernel_.buffer(v).name);
+        CODETTA_CHECK(place.has_value(), "element {} of the registers '{}' is not known at compile time", sym::to_string(base + o),
+                      kernel_.buffer(v).name);
         out.push_back(*place);
     }
     return out;

@@ -47,13 +47,13 @@ public:
     void emit(const tile::Elect& s, const std::function<void()>& body) override;
 
     /// Inline PTX. `side_effect`: it also orders memory and must not be duplicated into divergent code.
-    llvm::CallInst* assembly(llvm::Type* result, const std::string& text, const std::string& constraints, llvm::ArrayRef<llvm::Value*> arguments,
-                             bool side_effect = true);
+    llvm::CallInst* assembly(llvm::Type* result, const std::string& text, const std::string& constraints,
+                             llvm::ArrayRef<llvm::Value*> arguments, bool side_effect = true);
     llvm::CallInst* command(const std::string& text, const std::string& constraints = "", llvm::ArrayRef<llvm::Value*> arguments = {});
 
-    llvm::Value* shared = nullptr;            ///< i32: the first byte of shared memory, at a multiple of 1024
-    std::vector<llvm::Value*> tensormaps;     ///< per buffer: i64 address of the descriptor
-    bool roles_are_last = false;              ///< nothing follows the roles of the program: each may return
+    llvm::Value* shared = nullptr;        ///< i32: the first byte of shared memory, at a multiple of 1024
+    std::vector<llvm::Value*> tensormaps; ///< per buffer: i64 address of the descriptor
+    bool roles_are_last = false;          ///< nothing follows the roles of the program: each may return
 
 private:
     struct PendingMma {
@@ -64,11 +64,11 @@ private:
     };
 
     // address.cpp
-    Offset bytes_in_shared(const tile::View& v) const;            ///< of its first element, without the swizzle, from `shared`
-    llvm::Value* shared_address(const Offset& bytes);             ///< i32
+    Offset bytes_in_shared(const tile::View& v) const; ///< of its first element, without the swizzle, from `shared`
+    llvm::Value* shared_address(const Offset& bytes);  ///< i32
     llvm::Value* shared_address(const tile::View& v) { return shared_address(bytes_in_shared(v)); }
     llvm::Value* swizzled(llvm::Value* address, const tile::SwizzleBits& s);
-    std::vector<sym::Expr> places(const tile::View& v) const;     ///< of all elements, in the buffer
+    std::vector<sym::Expr> places(const tile::View& v) const; ///< of all elements, in the buffer
     llvm::Value* pointer(const tile::View& v, const sym::Expr& place);
     int64_t alignment(const tile::View& v, const sym::Expr& place) const; ///< in bytes, as far as known
     llvm::Value* load(const tile::View& v, const sym::Expr& place, int lanes);

@@ -20,7 +20,8 @@ void NvptxStatements::emit(const tile::BarrierArrive& s) {
     llvm::Value* word = ir.b.CreateZExt(condition, ir.b.getInt32Ty());
     if (s.cluster_rank) {
         llvm::Value* rank = kernel.integers.emit_i32(*s.cluster_rank);
-        command("{\n\t.reg .pred p;\n\t.reg .b32 ra;\n\tsetp.ne.b32 p, $2, 0;\n\t@p mapa.shared::cluster.u32 ra, $0, $1;\n\t@p mbarrier.arrive.shared::cluster.b64 _, [ra];\n\t}",
+        command("{\n\t.reg .pred p;\n\t.reg .b32 ra;\n\tsetp.ne.b32 p, $2, 0;\n\t@p mapa.shared::cluster.u32 ra, $0, $1;\n\t@p "
+                "mbarrier.arrive.shared::cluster.b64 _, [ra];\n\t}",
                 "r,r,r", {shared_address(s.barrier), rank, word});
         return;
     }
@@ -28,7 +29,8 @@ void NvptxStatements::emit(const tile::BarrierArrive& s) {
         command("mbarrier.arrive.shared::cta.b64 _, [$0];", "r", {shared_address(s.barrier)});
         return;
     }
-    command("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, $1, 0;\n\t@p mbarrier.arrive.shared::cta.b64 _, [$0];\n\t}", "r,r", {shared_address(s.barrier), word});
+    command("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, $1, 0;\n\t@p mbarrier.arrive.shared::cta.b64 _, [$0];\n\t}", "r,r",
+            {shared_address(s.barrier), word});
 }
 
 void NvptxStatements::emit(const tile::BarrierWait& s) {
@@ -50,10 +52,13 @@ void NvptxStatements::emit(const tile::Sync& s) {
     if (s.threads == 0)
         command("bar.sync $0;", llvm::isa<llvm::ConstantInt>(barrier) ? "n" : "r", {barrier});
     else
-        command(s.arrive_only ? "bar.arrive $0, $1;" : "bar.sync $0, $1;", llvm::isa<llvm::ConstantInt>(barrier) ? "n,n" : "r,n", {barrier, ir.i32(s.threads)});
+        command(s.arrive_only ? "bar.arrive $0, $1;" : "bar.sync $0, $1;", llvm::isa<llvm::ConstantInt>(barrier) ? "n,n" : "r,n",
+                {barrier, ir.i32(s.threads)});
 }
 
-void NvptxStatements::emit(const tile::GridDependency& s) { command(s.launch ? "griddepcontrol.launch_dependents;" : "griddepcontrol.wait;"); }
+void NvptxStatements::emit(const tile::GridDependency& s) {
+    command(s.launch ? "griddepcontrol.launch_dependents;" : "griddepcontrol.wait;");
+}
 
 void NvptxStatements::emit(const tile::Role& s, const std::function<void()>& body) {
     const bool groups = s.warp_lo % 4 == 0 && s.warp_hi % 4 == 0;
@@ -79,6 +84,8 @@ void NvptxStatements::emit(const tile::Role& s, const std::function<void()>& bod
     ir.b.SetInsertPoint(outside);
 }
 
-void NvptxStatements::emit(const tile::Elect&, const std::function<void()>& body) { ir.branch(kernel.integers.emit(sym::eq(Expr::symbol("lane"), 0)), body); }
+void NvptxStatements::emit(const tile::Elect&, const std::function<void()>& body) {
+    ir.branch(kernel.integers.emit(sym::eq(Expr::symbol("lane"), 0)), body);
+}
 
 } // namespace codetta::codegen::nvptx

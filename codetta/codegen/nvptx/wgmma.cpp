@@ -1,4 +1,5 @@
-// wgmma: all instructions up to a commit are one piece of assembly, so that nothing comes between them; accumulators are tied in and out (PTX ISA 9.7.14).
+// wgmma: all instructions up to a commit are one piece of assembly, so that nothing comes between them; accumulators are tied in and out
+// (PTX ISA 9.7.14).
 #include "codetta/base/error.h"
 #include "codetta/codegen/nvptx/statements.h"
 #include "codetta/tile/view.h"
@@ -11,16 +12,18 @@ using sym::Expr;
 using tile::Group;
 using tile::View;
 
-// The matrix descriptor of a K-major operand in the 128-byte swizzle: address / 16, leading offset 1 (unused), stride 1024 bytes between groups of 8 rows, mode 1 (PTX ISA 9.7.14.5.1).
+// The matrix descriptor of a K-major operand in the 128-byte swizzle: address / 16, leading offset 1 (unused), stride 1024 bytes between
+// groups of 8 rows, mode 1 (PTX ISA 9.7.14.5.1).
 llvm::Value* NvptxStatements::descriptor(const View& v, int64_t rows) {
     const tile::Buffer& b = kernel.buffer(v);
     const auto row = v.layout.mode(0), column = v.layout.mode(1);
-    const bool fits = v.layout.rank() == 2 && tile::static_size(row) == rows && row.stride.is_leaf() && row.stride.leaf().is(128 / scalar::bytes(b.dtype)) &&
-                      column.stride.is_leaf() && column.stride.leaf().is(1) && v.swizzle == tile::kSwizzle128;
+    const bool fits = v.layout.rank() == 2 && tile::static_size(row) == rows && row.stride.is_leaf() &&
+                      row.stride.leaf().is(128 / scalar::bytes(b.dtype)) && column.stride.is_leaf() && column.stride.leaf().is(1) &&
+                      v.swizzle == tile::kSwizzle128;
     CODETTA_CHECK(fits, "'{}' is no K-major operand of rows of 128 swizzled bytes", b.name);
     Offset bytes = bytes_in_shared(v);
-    CODETTA_CHECK(bytes.constant % 16 == 0 && kernel.integers.facts().divisor(bytes.symbolic) % 16 == 0, "an operand in '{}' does not begin at a multiple of 16 bytes",
-                  b.name);
+    CODETTA_CHECK(bytes.constant % 16 == 0 && kernel.integers.facts().divisor(bytes.symbolic) % 16 == 0,
+                  "an operand in '{}' does not begin at a multiple of 16 bytes", b.name);
     const int64_t steps = bytes.constant / 16;
     bytes.constant = 0;
     llvm::Value* low = ir.b.CreateLShr(shared_address(bytes), 4);
@@ -91,9 +94,11 @@ void NvptxStatements::emit(const tile::Commit& s) {
     text += "wgmma.fence.sync.aligned;\n\t";
     for (const PendingMma& m : pending_) {
         text += m.instruction + " {";
-        for (size_t i = 0; i < m.accumulators.size(); ++i) text += fmt::format("{}${}", i ? "," : "", number(accumulators, m.accumulators[i]));
+        for (size_t i = 0; i < m.accumulators.size(); ++i)
+            text += fmt::format("{}${}", i ? "," : "", number(accumulators, m.accumulators[i]));
         const std::string scale = m.accumulate ? fmt::format("p{}", number(predicates, m.accumulate)) : m.accumulates ? "1" : "0";
-        text += fmt::format("}}, ${}, ${}, {}, 1, 1, 0, 0;\n\t", 2 * count + number(descriptors, m.a), 2 * count + number(descriptors, m.b), scale);
+        text += fmt::format("}}, ${}, ${}, {}, 1, 1, 0, 0;\n\t", 2 * count + number(descriptors, m.a), 2 * count + number(descriptors, m.b),
+                            scale);
     }
     text += "wgmma.commit_group.sync.aligned;\n\t}";
     llvm::SmallVector<llvm::Type*, 128> types(count, ir.b.getFloatTy());

@@ -69,8 +69,10 @@ EpilogueViews declare(tile::Builder& b, const Epilogue& e, const Expr& m, const 
     return views;
 }
 
-void emit_epilogue(tile::Builder& b, const Epilogue& e, const EpilogueViews& views, const ChunkPlace& place, const View& accumulator, const View& result) {
-    // A thread's values: modes (column of the pair, upper or lower row, pair). Its first element: row lane / 4 of the warp's 16, column 2 * (lane % 4).
+void emit_epilogue(tile::Builder& b, const Epilogue& e, const EpilogueViews& views, const ChunkPlace& place, const View& accumulator,
+                   const View& result) {
+    // A thread's values: modes (column of the pair, upper or lower row, pair). Its first element: row lane / 4 of the warp's 16, column 2 *
+    // (lane % 4).
     Expr lane = Expr::symbol("lane"), warp = Expr::symbol("warp");
     Expr row = place.row + 16 * mod(warp, 4) + floor_div(lane, 4), column = place.column + 2 * mod(lane, 4);
     std::vector<tile::Argument> arguments{tile::with_layout(accumulator, targets::sm90::accumulator_values(64))};

@@ -1,4 +1,5 @@
-// What happens to an accumulator before it is stored: a scalar body over the accumulator and operands that are read per row, per column or per element.
+// What happens to an accumulator before it is stored: a scalar body over the accumulator and operands that are read per row, per column or
+// per element.
 #pragma once
 
 #include <string>
@@ -40,8 +41,9 @@ struct ChunkPlace {
     sym::Expr m, n;        // extents of the output
 };
 
-// Emits the loads of the operands' fragments for this thread, and result := body(accumulator, operands). `accumulator`: 32 values of a thread in the order of accumulator_values(64);
-// `result`: 32 values in that order.
-void emit_epilogue(tile::Builder& b, const Epilogue& e, const EpilogueViews& views, const ChunkPlace& place, const tile::View& accumulator, const tile::View& result);
+// Emits the loads of the operands' fragments for this thread, and result := body(accumulator, operands). `accumulator`: 32 values of a
+// thread in the order of accumulator_values(64); `result`: 32 values in that order.
+void emit_epilogue(tile::Builder& b, const Epilogue& e, const EpilogueViews& views, const ChunkPlace& place, const tile::View& accumulator,
+                   const tile::View& result);
 
 } // namespace codetta::kernels::gemm

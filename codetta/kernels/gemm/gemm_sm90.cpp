@@ -24,7 +24,8 @@ constexpr int kOrderBarrier = 8;             // named barriers: 1 + consumer for
 
 class Emitter {
 public:
-    Emitter(const std::string& name, const GemmSm90Config& c, DType dtype, const Epilogue& epilogue) : c_(c), dtype_(dtype), epilogue_(epilogue), b_(name) {}
+    Emitter(const std::string& name, const GemmSm90Config& c, DType dtype, const Epilogue& epilogue)
+        : c_(c), dtype_(dtype), epilogue_(epilogue), b_(name) {}
 
     tile::Program run() {
         const int tile_m = c_.tile_m();
@@ -43,12 +44,14 @@ public:
         tiles_ = b_.let("tiles", tiles_m_ * tiles_n_);
         steps_ = b_.let("steps", ceil_div(k_, kDepth));
         auto stage_buffers = [&](const char* buffer, int64_t rows) {
-            return b_.alloc(buffer, Space::smem, dtype_, {IntTuple{rows, kDepth, c_.stages}, IntTuple{kDepth, 1, rows * kDepth}}, 1024, tile::kSwizzle128);
+            return b_.alloc(buffer, Space::smem, dtype_, {IntTuple{rows, kDepth, c_.stages}, IntTuple{kDepth, 1, rows * kDepth}}, 1024,
+                            tile::kSwizzle128);
         };
         smem_a_ = stage_buffers("smem_a", tile_m);
         smem_b_ = stage_buffers("smem_b", c_.tile_n);
-        smem_out_ = b_.alloc("smem_out", Space::smem, dtype_,
-                             {IntTuple{64, 64, c_.staging, c_.consumers}, IntTuple{64, 1, 4096, 4096 * c_.staging}}, 1024, tile::kSwizzle128);
+        smem_out_ =
+            b_.alloc("smem_out", Space::smem, dtype_,
+                     {IntTuple{64, 64, c_.staging, c_.consumers}, IntTuple{64, 1, 4096, 4096 * c_.staging}}, 1024, tile::kSwizzle128);
         full_ = b_.barriers("full", c_.stages);
         empty_ = b_.barriers("empty", c_.stages);
         b_.when({eq(Expr::symbol("thread"), 0)}, [&] {
@@ -154,7 +157,8 @@ private:
                 b_.when(lead, [&] { b_.emit({tile::WaitGroup{Group::bulk, c_.staging - 1, true, {}}}); });
                 b_.emit({tile::Sync{consumer + 1, 128, false}});
                 for (int pair = 0; pair < 4; ++pair)
-                    b_.copy(slice(result, 0, 8 * pair, 8), slice(slice(buffer, 0, 16 * warp, 16), 1, 16 * pair, 16), {.atom = targets::sm90::kStmatrix});
+                    b_.copy(slice(result, 0, 8 * pair, 8), slice(slice(buffer, 0, 16 * warp, 16), 1, 16 * pair, 16),
+                            {.atom = targets::sm90::kStmatrix});
                 b_.emit({tile::Fence{tile::FenceKind::async_proxy}});
                 b_.emit({tile::Sync{consumer + 1, 128, false}});
                 b_.when(lead, [&] {
@@ -196,12 +200,16 @@ std::vector<GemmSm90Config> gemm_sm90_configs() {
 
 base::Verdict can_build(const GemmSm90Config& c) {
     using base::Verdict;
-    if (c.tile_n % 64 != 0 || c.tile_n < 64 || c.tile_n > 256) return Verdict::no("a tile of {} columns is no multiple of 64 up to 256", c.tile_n);
+    if (c.tile_n % 64 != 0 || c.tile_n < 64 || c.tile_n > 256)
+        return Verdict::no("a tile of {} columns is no multiple of 64 up to 256", c.tile_n);
     if (c.tile_m() > 256) return Verdict::no("a box of {} rows is more than 256", c.tile_m());
-    if (c.rows * c.tile_n / 64 % c.staging != 0) return Verdict::no("{} chunks of a tile are no multiple of {} staging buffers", c.rows * c.tile_n / 64, c.staging);
+    if (c.rows * c.tile_n / 64 % c.staging != 0)
+        return Verdict::no("{} chunks of a tile are no multiple of {} staging buffers", c.rows * c.tile_n / 64, c.staging);
     if (c.pingpong && c.consumers != 2) return Verdict::no("ping-pong has two consumers, not {}", c.consumers);
-    if (c.rows * c.tile_n / 2 + 40 > c.consumer_registers) return Verdict::no("{} accumulators a thread do not fit {} registers", c.rows * c.tile_n / 2, c.consumer_registers);
-    int64_t bytes = int64_t{c.stages} * (c.tile_m() + c.tile_n) * kDepth * 2 + int64_t{c.staging} * c.consumers * 8192 + c.stages * 16 + 1024;
+    if (c.rows * c.tile_n / 2 + 40 > c.consumer_registers)
+        return Verdict::no("{} accumulators a thread do not fit {} registers", c.rows * c.tile_n / 2, c.consumer_registers);
+    int64_t bytes =
+        int64_t{c.stages} * (c.tile_m() + c.tile_n) * kDepth * 2 + int64_t{c.staging} * c.consumers * 8192 + c.stages * 16 + 1024;
     if (bytes > kSharedBytes) return Verdict::no("{} bytes of shared memory are more than {}", bytes, kSharedBytes);
     return Verdict::yes();
 }

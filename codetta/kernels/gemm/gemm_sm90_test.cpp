@@ -36,7 +36,8 @@ struct Shape {
 };
 
 // out against double arithmetic: equal up to the rounding to bf16 (one unit in the last place for the sum's own rounding in f32).
-void check(const GemmSm90Config& c, const Epilogue& e, Shape s, Completion completion, bool bias, const std::function<double(double)>& activation) {
+void check(const GemmSm90Config& c, const Epilogue& e, Shape s, Completion completion, bool bias,
+           const std::function<double(double)>& activation) {
     SCOPED_TRACE(fmt::format("{} {}x{}x{} {}", to_string(c), s.m, s.n, s.k, completion == Completion::late ? "late" : "early"));
     tile::Program p = build_gemm_sm90("gemm", c, DType::bf16, e);
     tile::AtomSet atoms = sm90_atoms();
@@ -78,8 +79,10 @@ TEST(GemmSm90, CooperativeShipped) {
 TEST(GemmSm90, PingPongRagged) {
     for (size_t i : {2, 3})
         for (Completion completion : {Completion::early, Completion::late}) {
-            check(gemm_sm90_configs()[i], plain_epilogue(DType::bf16), {330, 264, 136}, completion, false, same); // several tiles for each consumer
-            check(gemm_sm90_configs()[i], bias_epilogue(DType::bf16), {40, 72, 1032}, completion, true, same);     // one tile; the ring goes round
+            check(gemm_sm90_configs()[i], plain_epilogue(DType::bf16), {330, 264, 136}, completion, false,
+                  same); // several tiles for each consumer
+            check(gemm_sm90_configs()[i], bias_epilogue(DType::bf16), {40, 72, 1032}, completion, true,
+                  same); // one tile; the ring goes round
         }
 }
 
@@ -95,12 +98,15 @@ TEST(GemmSm90, OperandsOfEveryKind) {
     auto acc = s.parameter(DType::f32), per_m = s.parameter(DType::f32), full = s.parameter(DType::bf16), factor = s.parameter(DType::f32);
     auto sum = s.apply(scalar::Prim::fma, {acc, factor, s.apply(scalar::Prim::add, {per_m, s.cast(DType::f32, full)})});
     Epilogue e{s.finish({s.cast(DType::bf16, sum)}),
-               {{EpilogueOperand::Kind::per_m, "scale", DType::f32}, {EpilogueOperand::Kind::full, "residual", DType::bf16}, {EpilogueOperand::Kind::scalar, "factor", DType::f32}}};
+               {{EpilogueOperand::Kind::per_m, "scale", DType::f32},
+                {EpilogueOperand::Kind::full, "residual", DType::bf16},
+                {EpilogueOperand::Kind::scalar, "factor", DType::f32}}};
     tile::Program p = build_gemm_sm90("gemm", gemm_sm90_configs()[3], DType::bf16, e);
     tile::AtomSet atoms = sm90_atoms();
     tile::verify(p, atoms);
     int64_t m = 100, n = 136, k = 72, ld = 144;
-    HostArray a = numbers(DType::bf16, {m, k}, 1), b = numbers(DType::bf16, {n, k}, 2), out(DType::bf16, {m, n}), residual = numbers(DType::bf16, {m, ld}, 5);
+    HostArray a = numbers(DType::bf16, {m, k}, 1), b = numbers(DType::bf16, {n, k}, 2), out(DType::bf16, {m, n}),
+              residual = numbers(DType::bf16, {m, ld}, 5);
     HostArray rows = numbers(DType::f32, {m}, 6), two(DType::f32, {1});
     two.as<float>()[0] = 2;
     std::vector<tile::TensorMap> maps{{a}, {b}, {out}};
@@ -146,7 +152,9 @@ TEST(GemmSm90, MissingWaitsAreFound) {
         }
         return "nothing thrown";
     };
-    EXPECT_NE(message("wait group mma 0 makes acc[64:1]", "wait group mma 0").find("`acc` is touched while an asynchronous mma still writes it"), std::string::npos);
+    EXPECT_NE(
+        message("wait group mma 0 makes acc[64:1]", "wait group mma 0").find("`acc` is touched while an asynchronous mma still writes it"),
+        std::string::npos);
     EXPECT_NE(message("fence async_proxy", "griddep wait").find("is stored without `fence async_proxy`"), std::string::npos);
     EXPECT_NE(message("bytes 24576", "bytes 24580").find("every warp waits"), std::string::npos);
 }

@@ -69,7 +69,8 @@ Atom stmatrix() {
 } // namespace
 
 std::vector<Atom> sm90_atoms() {
-    std::vector<Atom> all{tensor_copy(sm90::kTmaLoad, Space::tensormap, Space::smem), tensor_copy(sm90::kTmaStore, Space::smem, Space::tensormap), stmatrix()};
+    std::vector<Atom> all{tensor_copy(sm90::kTmaLoad, Space::tensormap, Space::smem),
+                          tensor_copy(sm90::kTmaStore, Space::smem, Space::tensormap), stmatrix()};
     for (DType t : {DType::bf16, DType::f16})
         for (int n = 8; n <= 256; n += 8) all.push_back(sm90::wgmma(n, t));
     return all;

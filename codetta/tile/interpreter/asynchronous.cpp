@@ -35,7 +35,8 @@ void check_box(const Buffer& map, const CompiledView& smem, const std::vector<in
     CODETTA_CHECK(smem.swizzle.bits == bits && (bits == 0 || (smem.swizzle.base == 4 && smem.swizzle.shift == 3)),
                   "`{}` swizzles {} bytes, the shared memory view does not", map.name, map.swizzle_bytes);
     CODETTA_CHECK(first_byte % (bits ? 128 << bits : 128) == 0, "a box of `{}` begins at byte {} of shared memory", map.name, first_byte);
-    CODETTA_CHECK(bits == 0 || map.box.back() * scalar::bytes(map.dtype) <= map.swizzle_bytes, "the rows of a box of `{}` are longer than its swizzle", map.name);
+    CODETTA_CHECK(bits == 0 || map.box.back() * scalar::bytes(map.dtype) <= map.swizzle_bytes,
+                  "the rows of a box of `{}` are longer than its swizzle", map.name);
     each_in_box(map.box, [&](const std::vector<int64_t>& at, int64_t i) {
         int64_t colex = 0, step = 1;
         for (size_t d = 0; d < at.size(); ++d) {
@@ -51,7 +52,8 @@ void check_box(const Buffer& map, const CompiledView& smem, const std::vector<in
 void Machine::tma_load(Warp& w, const Step& s, int lane) {
     const CompiledView &from = s.views[0], &to = s.views[1];
     const Buffer& map = p_.buffer(from.buffer);
-    CODETTA_CHECK(s.views.size() == 3 && s.codes.size() == map.box.size(), "a tensor map copy has a barrier and {} coordinates", map.box.size());
+    CODETTA_CHECK(s.views.size() == 3 && s.codes.size() == map.box.size(), "a tensor map copy has a barrier and {} coordinates",
+                  map.box.size());
     const int64_t* at = slots(w, lane);
     std::vector<int64_t> origin, room;
     for (const Code& c : s.codes) origin.push_back(c.run(at));
@@ -152,11 +154,11 @@ void Machine::wait_group(Warp& w, const Step& s) {
 Barrier& Machine::barrier(Warp& w, const CompiledView& v, int lane) {
     int64_t element = v.offset.run(slots(w, lane));
     const Buffer& b = p_.buffer(v.buffer);
-    CODETTA_CHECK(b.space == Space::barrier && 0 <= element && element < elements_[v.buffer.value], "barrier {} of `{}`, which has {}", element, b.name,
-                  elements_[v.buffer.value]);
+    CODETTA_CHECK(b.space == Space::barrier && 0 <= element && element < elements_[v.buffer.value], "barrier {} of `{}`, which has {}",
+                  element, b.name, elements_[v.buffer.value]);
     Barrier& bar = barriers_[place_[v.buffer.value] + 8 * element];
-    CODETTA_CHECK(bar.initialised || std::holds_alternative<BarrierInit>(steps_.steps[w.pc].statement->node), "barrier {} of `{}` is not initialised", element,
-                  b.name);
+    CODETTA_CHECK(bar.initialised || std::holds_alternative<BarrierInit>(steps_.steps[w.pc].statement->node),
+                  "barrier {} of `{}` is not initialised", element, b.name);
     return bar;
 }
 
@@ -223,7 +225,8 @@ void Machine::fence(Warp& w, const Step& s) {
 }
 
 void Machine::check_finished(const Warp& w) const {
-    for (const auto& group : w.mma) CODETTA_CHECK(group.empty(), "kernel {}: warp {} ends with an mma that nobody waited for", p_.name, w.index);
+    for (const auto& group : w.mma)
+        CODETTA_CHECK(group.empty(), "kernel {}: warp {} ends with an mma that nobody waited for", p_.name, w.index);
     for (const auto& [lane, groups] : w.bulk)
         for (const auto& group : groups)
             CODETTA_CHECK(group.empty(), "kernel {}: warp {} ends with a bulk store that nobody waited for", p_.name, w.index);

@@ -22,7 +22,8 @@ Machine::Machine(const Steps& steps, const Arguments& arguments, std::span<const
         if (!b.parameter) continue;
         auto index = static_cast<size_t>(parameter_index_[i]);
         scalar::DType given = b.space == Space::tensormap ? maps[index].tensor.dtype() : arguments.pointers[index].dtype();
-        CODETTA_CHECK(given == b.dtype, "argument {} is {}, the kernel wants {}", b.name, scalar::to_string(given), scalar::to_string(b.dtype));
+        CODETTA_CHECK(given == b.dtype, "argument {} is {}, the kernel wants {}", b.name, scalar::to_string(given),
+                      scalar::to_string(b.dtype));
     }
 }
 
@@ -151,8 +152,7 @@ Machine::Outcome Machine::control(Warp& w, const Step& s) {
         each_lane(w, [&](int lane) {
             int64_t* at = slots(w, lane);
             int64_t value = s.codes[0].run(at);
-            if (s.checked)
-                CODETTA_CHECK(s.codes[1].run(at) <= value && value < s.codes[2].run(at), "{} is outside its range", value);
+            if (s.checked) CODETTA_CHECK(s.codes[1].run(at) <= value && value < s.codes[2].run(at), "{} is outside its range", value);
             at[s.slot] = value;
         });
         return Outcome::next;
@@ -175,9 +175,7 @@ Machine::Outcome Machine::control(Warp& w, const Step& s) {
         });
         return go ? Outcome::next : jump(s.target);
     }
-    case StepKind::loop_next:
-        each_lane(w, [&](int lane) { slots(w, lane)[s.slot] += slots(w, lane)[s.slot_step]; });
-        return jump(s.target);
+    case StepKind::loop_next: each_lane(w, [&](int lane) { slots(w, lane)[s.slot] += slots(w, lane)[s.slot_step]; }); return jump(s.target);
     case StepKind::if_begin: {
         uint32_t yes = 0;
         each_lane(w, [&](int lane) {
@@ -187,9 +185,7 @@ Machine::Outcome Machine::control(Warp& w, const Step& s) {
         w.active = yes;
         return yes ? Outcome::next : jump(s.target);
     }
-    case StepKind::if_else:
-        w.active = w.masks.back().other & ~w.dead;
-        return w.active ? Outcome::next : jump(s.target);
+    case StepKind::if_else: w.active = w.masks.back().other & ~w.dead; return w.active ? Outcome::next : jump(s.target);
     case StepKind::if_end:
     case StepKind::elect_end:
         w.active = w.masks.back().active & ~w.dead;

@@ -69,8 +69,8 @@ void Machine::copy_collective(Warp& w, const Step& s) {
         return out;
     };
     std::vector<int64_t> threads = table(0), values = table(1);
-    CODETTA_CHECK(static_cast<int64_t>(values.size()) == own.size && own.size * lanes_ == whole.size, "{}: {} values a thread, {} in the tile",
-                  s.atom->name, own.size, whole.size);
+    CODETTA_CHECK(static_cast<int64_t>(values.size()) == own.size && own.size * lanes_ == whole.size,
+                  "{}: {} values a thread, {} in the tile", s.atom->name, own.size, whole.size);
     std::vector<int64_t> room_own, room_whole;
     each_lane(w, [&](int lane) {
         check_settled(own.buffer, thread_of(w, lane));
@@ -138,7 +138,8 @@ void Machine::reduce(Warp& w, const Step& s) {
     each_lane(w, [&](int lane) {
         for (size_t i = 0; i < s.views.size(); ++i) {
             check_settled(s.views[i].buffer, thread_of(w, lane));
-            CODETTA_CHECK(s.views[i].size == s.views[0].size, "a reduction over {} elements has a view of {}", s.views[0].size, s.views[i].size);
+            CODETTA_CHECK(s.views[i].size == s.views[0].size, "a reduction over {} elements has a view of {}", s.views[0].size,
+                          s.views[i].size);
             places[i] = &s.views[i].offsets(slots(w, lane), rooms[i]);
         }
         for (size_t e = 0; e < places[0]->size(); ++e) {
@@ -160,7 +161,8 @@ void Machine::shuffle(Warp& w, const Step& s) {
     });
     each_lane(w, [&](int lane) {
         size_t i = 0;
-        for (int64_t o : to.offsets(slots(w, lane), room)) store(cell(to, w, lane, o), w, values[static_cast<size_t>(lane ^ x.xor_mask)][i++]);
+        for (int64_t o : to.offsets(slots(w, lane), room))
+            store(cell(to, w, lane, o), w, values[static_cast<size_t>(lane ^ x.xor_mask)][i++]);
     });
 }
 

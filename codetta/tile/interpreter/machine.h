@@ -1,7 +1,8 @@
 // The interpreter's machine: memory, warps, barriers. One CTA (or one CPU task) at a time.
 //
-// A warp is 32 lanes (a CPU task: one) with one program counter and a mask of active lanes; it runs until it must wait. Asynchronous operations take effect at their issue (early)
-// or when somebody waits for them (late), and in between their accumulators may not be touched.
+// A warp is 32 lanes (a CPU task: one) with one program counter and a mask of active lanes; it runs until it must wait. Asynchronous
+// operations take effect at their issue (early) or when somebody waits for them (late), and in between their accumulators may not be
+// touched.
 #pragma once
 
 #include <deque>
@@ -29,15 +30,15 @@ struct Warp {
     uint32_t active = 0, dead = 0;
     size_t pc = 0;
     bool done = false;
-    std::string role, waits_for;           // the latter: why it stands
-    std::vector<int64_t> slots;            // [lane][slot]
+    std::string role, waits_for; // the latter: why it stands
+    std::vector<int64_t> slots;  // [lane][slot]
     struct Saved {
         uint32_t active, other;
     };
     std::vector<Saved> masks;
-    std::deque<std::vector<Operation>> mma; // committed groups, the last one open
+    std::deque<std::vector<Operation>> mma;                 // committed groups, the last one open
     std::map<int, std::deque<std::vector<Operation>>> bulk; // per lane
-    int64_t sync_generation = -1;          // of the named barrier it arrived at
+    int64_t sync_generation = -1;                           // of the named barrier it arrived at
 };
 
 struct Barrier {
@@ -50,7 +51,8 @@ struct NamedBarrier {
     int64_t arrived = 0, generation = 0;
 };
 
-inline constexpr uint16_t kUnready = 0x8000; // an accumulator that no wait has given back yet, whatever the number of operations (the lower bits)
+inline constexpr uint16_t kUnready =
+    0x8000; // an accumulator that no wait has given back yet, whatever the number of operations (the lower bits)
 
 class Machine {
 public:
@@ -97,7 +99,8 @@ private:
     void mma_lane(Warp& w, const Step& s, int lane, bool accumulate);
     void mma_collective(Warp& w, const Step& s, bool accumulate);
     std::vector<double> gather(Warp& w, const CompiledView& v, int lane);
-    std::vector<double> gather_tile(Warp& w, const CompiledView& v, const Fragment& f, const std::vector<int64_t>& bases, bool asynchronous);
+    std::vector<double> gather_tile(Warp& w, const CompiledView& v, const Fragment& f, const std::vector<int64_t>& bases,
+                                    bool asynchronous);
 
     // asynchronous.cpp
     void tma_load(Warp& w, const Step& s, int lane);
@@ -120,14 +123,14 @@ private:
     bool late_;
     int lanes_ = 1, threads_ = 1;
     int32_t status_ = 0;
-    std::vector<int64_t> parameter_index_;           // of a buffer: among the pointers, or among the maps
-    std::vector<std::vector<std::byte>> own_;        // rmem, tmm, scratch: [buffer], thread after thread
-    std::vector<int64_t> elements_;                  // of a buffer
-    std::vector<int64_t> place_;                     // smem, barrier: first byte
+    std::vector<int64_t> parameter_index_;    // of a buffer: among the pointers, or among the maps
+    std::vector<std::vector<std::byte>> own_; // rmem, tmm, scratch: [buffer], thread after thread
+    std::vector<int64_t> elements_;           // of a buffer
+    std::vector<int64_t> place_;              // smem, barrier: first byte
     std::vector<std::byte> smem_;
-    std::vector<uint8_t> unfenced_;                  // per byte of smem: 1 + the warp whose plain store no async-proxy fence follows yet
-    std::vector<std::vector<uint16_t>> in_flight_;   // rmem: [buffer][thread], how many operations write it
-    std::map<int64_t, Barrier> barriers_;            // by byte
+    std::vector<uint8_t> unfenced_;                // per byte of smem: 1 + the warp whose plain store no async-proxy fence follows yet
+    std::vector<std::vector<uint16_t>> in_flight_; // rmem: [buffer][thread], how many operations write it
+    std::map<int64_t, Barrier> barriers_;          // by byte
     std::map<int64_t, NamedBarrier> named_;
 };
 

@@ -37,9 +37,12 @@ std::vector<double> Machine::gather(Warp& w, const CompiledView& v, int lane) {
 
 void Machine::mma_lane(Warp& w, const Step& s, int lane, bool accumulate) {
     const CompiledView &d = s.views[0], &a = s.views[1], &b = s.views[2];
-    CODETTA_CHECK(d.mode_extents.size() == 2 && a.mode_extents.size() == 2 && b.mode_extents.size() == 2, "mma wants views d (m, n), a (m, k), b (n, k)");
-    auto rows = static_cast<size_t>(d.mode_extents[0]), columns = static_cast<size_t>(d.mode_extents[1]), depth = static_cast<size_t>(a.mode_extents[1]);
-    CODETTA_CHECK(a.mode_extents[0] == d.mode_extents[0] && b.mode_extents[0] == d.mode_extents[1] && b.mode_extents[1] == a.mode_extents[1],
+    CODETTA_CHECK(d.mode_extents.size() == 2 && a.mode_extents.size() == 2 && b.mode_extents.size() == 2,
+                  "mma wants views d (m, n), a (m, k), b (n, k)");
+    auto rows = static_cast<size_t>(d.mode_extents[0]), columns = static_cast<size_t>(d.mode_extents[1]),
+         depth = static_cast<size_t>(a.mode_extents[1]);
+    CODETTA_CHECK(a.mode_extents[0] == d.mode_extents[0] && b.mode_extents[0] == d.mode_extents[1] &&
+                      b.mode_extents[1] == a.mode_extents[1],
                   "the shapes of d, a and b do not fit");
     std::vector<double> left = gather(w, a, lane), right = gather(w, b, lane);
     std::vector<int64_t> room;
@@ -55,7 +58,8 @@ void Machine::mma_lane(Warp& w, const Step& s, int lane, bool accumulate) {
 }
 
 // The whole a or b tile of a collective atom as seen by this warp; rows in other warps' registers stay NaN.
-std::vector<double> Machine::gather_tile(Warp& w, const CompiledView& v, const Fragment& f, const std::vector<int64_t>& bases, bool asynchronous) {
+std::vector<double> Machine::gather_tile(Warp& w, const CompiledView& v, const Fragment& f, const std::vector<int64_t>& bases,
+                                         bool asynchronous) {
     auto size = static_cast<size_t>(f.shape[0] * f.shape[1]);
     std::vector<double> out(size, std::numeric_limits<double>::quiet_NaN());
     std::vector<int64_t> room;
@@ -75,7 +79,8 @@ std::vector<double> Machine::gather_tile(Warp& w, const CompiledView& v, const F
     for (size_t i = 0; i < size; ++i) {
         Cell c = cell(v.buffer, 0, bases[0] + places[i], v.swizzle);
         if (asynchronous && c.smem_byte >= 0)
-            CODETTA_CHECK(unfenced_[static_cast<size_t>(c.smem_byte)] == 0, "shared memory written by warp {} is read without `fence async_proxy`",
+            CODETTA_CHECK(unfenced_[static_cast<size_t>(c.smem_byte)] == 0,
+                          "shared memory written by warp {} is read without `fence async_proxy`",
                           unfenced_[static_cast<size_t>(c.smem_byte)] - 1);
         out[i] = scalar::as_double(load(c, w));
     }
@@ -88,7 +93,8 @@ void Machine::mma_collective(Warp& w, const Step& s, bool accumulate) {
     const CompiledView &d = s.views[0], &a = s.views[1], &b = s.views[2];
     CODETTA_CHECK(w.active == ~0u, "{} needs whole warps", atom.name);
     std::vector<int64_t> threads = static_offsets(atom.d.thread_value.mode(0)), values = static_offsets(atom.d.thread_value.mode(1));
-    CODETTA_CHECK(d.size == static_cast<int64_t>(values.size()), "{} has {} accumulators a thread, d has {}", atom.name, values.size(), d.size);
+    CODETTA_CHECK(d.size == static_cast<int64_t>(values.size()), "{} has {} accumulators a thread, d has {}", atom.name, values.size(),
+                  d.size);
     std::vector<int64_t> base_a, base_b, base_d;
     each_lane(w, [&](int lane) {
         const int64_t* at = slots(w, lane);
@@ -97,8 +103,10 @@ void Machine::mma_collective(Warp& w, const Step& s, bool accumulate) {
         base_d.push_back(d.offset.run(at));
     });
     auto multiply = [this, &w, &s, &atom, &d, &a, &b, accumulate, base_a, base_b, base_d, threads, values] {
-        auto rows = static_cast<size_t>(atom.d.shape[0]), columns = static_cast<size_t>(atom.d.shape[1]), depth = static_cast<size_t>(atom.a.shape[1]);
-        std::vector<double> left = gather_tile(w, a, atom.a, base_a, atom.asynchronous), right = gather_tile(w, b, atom.b, base_b, atom.asynchronous);
+        auto rows = static_cast<size_t>(atom.d.shape[0]), columns = static_cast<size_t>(atom.d.shape[1]),
+             depth = static_cast<size_t>(atom.a.shape[1]);
+        std::vector<double> left = gather_tile(w, a, atom.a, base_a, atom.asynchronous),
+                            right = gather_tile(w, b, atom.b, base_b, atom.asynchronous);
         std::vector<int64_t> room;
         const auto& places = d.offsets(slots(w, 0), room);
         scalar::DType t = p_.buffer(d.buffer).dtype;

@@ -20,7 +20,8 @@ void Machine::allocate(int threads) {
         for (size_t i = 0; i < p_.buffers.size(); ++i) {
             const Buffer& b = p_.buffers[i];
             bool pointer = b.parameter && b.space == Space::gmem;
-            elements_.push_back(pointer ? arguments_.pointers[static_cast<size_t>(parameter_index_[i])].size() : sym::evaluate(b.elements, bound));
+            elements_.push_back(pointer ? arguments_.pointers[static_cast<size_t>(parameter_index_[i])].size()
+                                        : sym::evaluate(b.elements, bound));
             bool shared = b.space == Space::smem || b.space == Space::barrier;
             place_.push_back(shared ? sym::evaluate(offset_bytes(p_, BufferId(i)), bound) : 0);
         }
@@ -58,7 +59,8 @@ scalar::Scalar Machine::load(const Cell& c, Warp&) { return scalar::load_element
 void Machine::store(const Cell& c, Warp& w, const scalar::Scalar& value) {
     scalar::store_element(c.dtype, c.at, value);
     if (c.smem_byte >= 0)
-        for (int64_t i = 0; i < scalar::bytes(c.dtype); ++i) unfenced_[static_cast<size_t>(c.smem_byte + i)] = static_cast<uint8_t>(w.index + 1);
+        for (int64_t i = 0; i < scalar::bytes(c.dtype); ++i)
+            unfenced_[static_cast<size_t>(c.smem_byte + i)] = static_cast<uint8_t>(w.index + 1);
 }
 
 void Machine::poison(BufferId buffer, int thread) {

@@ -23,16 +23,28 @@ struct CompiledView {
     const std::vector<int64_t>& offsets(const int64_t* slots, std::vector<int64_t>& room) const;
 };
 
-enum class StepKind : uint8_t { assign, loop_begin, loop_test, loop_next, if_begin, if_else, if_end, role, elect_begin, elect_end, statement };
+enum class StepKind : uint8_t {
+    assign,
+    loop_begin,
+    loop_test,
+    loop_next,
+    if_begin,
+    if_else,
+    if_end,
+    role,
+    elect_begin,
+    elect_end,
+    statement
+};
 
 struct Step {
     StepKind kind = StepKind::statement;
     const Statement* statement = nullptr;
     uint32_t slot = 0, slot_hi = 0, slot_step = 0;
-    size_t target = 0;                                // where a jump goes
-    std::vector<Code> codes;                          // assign: value (var: value, lo, hi); loop: lo, hi, step; others: in the statement's order
+    size_t target = 0;       // where a jump goes
+    std::vector<Code> codes; // assign: value (var: value, lo, hi); loop: lo, hi, step; others: in the statement's order
     std::vector<Test> tests;
-    std::vector<CompiledView> views;                  // in the statement's order
+    std::vector<CompiledView> views;                   // in the statement's order
     std::vector<std::pair<CompiledView, Code>> limits; // coordinate layout, limit
     std::shared_ptr<scalar::Evaluator> evaluator;
     std::vector<scalar::DType> parameter_types;
