@@ -27,8 +27,16 @@ if(TARGET _codetta AND SKBUILD)
   install(TARGETS _codetta LIBRARY DESTINATION codetta)
 endif()
 
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/codetta DESTINATION ${header_folder} FILES_MATCHING PATTERN "*.h"
-  PATTERN "codegen/*" EXCLUDE PATTERN "cli" EXCLUDE)
+# All headers, but those of the program and those that need LLVM's.
+file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/codetta/*.h)
+list(FILTER headers EXCLUDE REGEX "^codetta/cli/")
+foreach(header ${headers})
+  file(STRINGS ${CMAKE_SOURCE_DIR}/${header} llvm_includes REGEX "#include [<\"]llvm")
+  if(NOT llvm_includes)
+    get_filename_component(folder ${header} DIRECTORY)
+    install(FILES ${CMAKE_SOURCE_DIR}/${header} DESTINATION ${header_folder}/${folder})
+  endif()
+endforeach()
 install(EXPORT codetta_targets NAMESPACE codetta:: DESTINATION ${config_folder})
 configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/codettaConfig.cmake.in ${CMAKE_BINARY_DIR}/codettaConfig.cmake
   INSTALL_DESTINATION ${config_folder})

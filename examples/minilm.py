@@ -110,9 +110,14 @@ def print_nearest(embeddings: torch.Tensor) -> None:
 def print_report(encoder: SentenceEncoder, inputs: tuple, options: dict) -> None:
     import codetta
 
-    report = codetta.explain(encoder, *inputs, options=options)
-    for line in str(report).splitlines()[:12]:
-        print("     " + line)
+    explanation = codetta.explain(encoder, *inputs, options=options, dynamic=False)
+    for graph, launches in zip(explanation.graphs, explanation.launches):
+        print(f"     {graph.nodes} operations became {len(launches)} kernel launches ({len({row[0] for row in launches})} different kernels), "
+              f"compiled in {graph.compile_seconds:.2f} s")
+        for kernel, label, _, microseconds in sorted(launches, key=lambda row: -row[3])[:5]:
+            print(f"       {microseconds:8.0f} us  {kernel}  {label}")
+    fallbacks = explanation.fallbacks + explanation.breaks
+    print(f"     left to eager: {', '.join(fallbacks) if fallbacks else 'nothing'}")
 
 
 def main() -> int:
