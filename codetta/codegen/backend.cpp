@@ -52,8 +52,9 @@ const llvm::Target& x86() {
 std::unique_ptr<llvm::TargetMachine> make_target_machine(const base::Target& target) {
     llvm::TargetOptions options;
     options.MCOptions.AsmVerbose = false;
-    std::unique_ptr<llvm::TargetMachine> machine(x86().createTargetMachine(llvm::Triple("x86_64-unknown-linux-gnu"), target.llvm_cpu, target.llvm_features, options,
-                                                                           llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+    std::unique_ptr<llvm::TargetMachine> machine(x86().createTargetMachine(llvm::Triple("x86_64-unknown-linux-gnu"), target.llvm_cpu,
+                                                                           target.llvm_features, options, llvm::Reloc::PIC_,
+                                                                           llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
     CODETTA_CHECK(machine != nullptr, "LLVM cannot make a machine for {} with {}", target.llvm_cpu, target.llvm_features);
     return machine;
 }
@@ -79,7 +80,8 @@ void verify(const llvm::Module& module) {
     if (llvm::verifyModule(module, &stream)) throw base::InternalError("codegen made malformed LLVM IR: " + text);
 }
 
-// The IR comes unrolled and vectorised; what is left is to lift buffers into registers, share addresses and leave loops with what they need.
+// The IR comes unrolled and vectorised; what is left is to lift buffers into registers, share addresses and leave loops with what they
+// need.
 void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
     llvm::LoopAnalysisManager loops;
     llvm::FunctionAnalysisManager functions;
@@ -117,7 +119,8 @@ std::string emit_assembly(llvm::Module& module, llvm::TargetMachine& machine) {
     llvm::SmallVector<char, 0> buffer;
     llvm::raw_svector_ostream stream(buffer);
     llvm::legacy::PassManager passes;
-    CODETTA_CHECK(!machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile), "LLVM cannot emit assembly for this machine");
+    CODETTA_CHECK(!machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile),
+                  "LLVM cannot emit assembly for this machine");
     passes.run(module);
     return {buffer.data(), buffer.size()};
 }

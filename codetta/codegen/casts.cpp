@@ -22,7 +22,8 @@ Value ScalarBody::widen_small(Value v, DType from) {
 Value ScalarBody::narrow_small(Value v, DType to) {
     auto* i16 = with_element(v, ir_.b.getInt16Ty());
     if (to == DType::f16) return v.make(ir_.b.CreateBitCast(ir_.b.CreateFPTrunc(v.v, with_element(v, ir_.b.getHalfTy())), i16));
-    if (target_.has("avx512_bf16") && Ir::lanes(v.v) >= 4) return v.make(ir_.b.CreateBitCast(ir_.b.CreateFPTrunc(v.v, with_element(v, ir_.b.getBFloatTy())), i16));
+    if (target_.has("avx512_bf16") && Ir::lanes(v.v) >= 4)
+        return v.make(ir_.b.CreateBitCast(ir_.b.CreateFPTrunc(v.v, with_element(v, ir_.b.getBFloatTy())), i16));
     Value raw = bits(v);
     Value odd = shift_right_logical(raw, 16) & raw.integer(1);
     Value rounded = shift_right_logical(raw + (odd + raw.integer(0x7fff)), 16);

@@ -19,11 +19,12 @@ struct Compiled {
     std::unique_ptr<llvm::Module> module;
 };
 
-std::unique_ptr<Compiled> make_module(const tile::Program& program, const tile::AtomSet& atoms, const base::Target& target, bool optimised) {
+std::unique_ptr<Compiled> make_module(const tile::Program& program, const tile::AtomSet& atoms, const base::Target& target,
+                                      bool optimised) {
     for (const auto& feature : program.required)
         if (!target.has(feature))
-            throw base::UserError(fmt::format("the kernel '{}' needs {}, which the target {} lacks", program.name, feature, target.name), {},
-                                  "choose another target or let the choice be made by 'auto'");
+            throw base::UserError(fmt::format("the kernel '{}' needs {}, which the target {} lacks", program.name, feature, target.name),
+                                  {}, "choose another target or let the choice be made by 'auto'");
     auto made = std::make_unique<Compiled>();
     const bool grid = std::holds_alternative<tile::Grid>(program.frame);
     made->machine = grid ? nvptx::make_target_machine(target) : make_target_machine(target);
@@ -45,7 +46,8 @@ base::KernelSignature signature_of(const tile::Program& program) {
     base::KernelSignature signature;
     for (const auto& buffer : program.buffers)
         if (buffer.parameter)
-            signature.pointers.push_back({buffer.name, std::string(scalar::to_string(buffer.dtype)), buffer.written ? base::PointerRole::output : base::PointerRole::input});
+            signature.pointers.push_back({buffer.name, std::string(scalar::to_string(buffer.dtype)),
+                                          buffer.written ? base::PointerRole::output : base::PointerRole::input});
     signature.integers = program.integers;
     signature.checks = program.checks;
     return signature;

@@ -27,7 +27,8 @@ void collect_leaves(const IntTuple& shape, const IntTuple& stride, std::vector<L
         return;
     }
     // one stride 0 for a whole tuple: a broadcast
-    for (size_t i = 0; i < shape.elements().size(); ++i) collect_leaves(shape.elements()[i], stride.is_leaf() ? stride : stride.elements()[i], out);
+    for (size_t i = 0; i < shape.elements().size(); ++i)
+        collect_leaves(shape.elements()[i], stride.is_leaf() ? stride : stride.elements()[i], out);
 }
 
 // Splits the leaves of every view at every other view's borders.

@@ -27,7 +27,8 @@ std::vector<llvm::Value*> ScalarBody::emit(const scalar::Function& f, std::span<
             CODETTA_CHECK(static_cast<size_t>(op.int_value) < arguments.size(), "a scalar function got too few arguments");
             values.push_back({&ir_, arguments[static_cast<size_t>(op.int_value)]});
         } else if (op.prim == Prim::constant) {
-            llvm::Constant* one = scalar::is_float(op.dtype) ? ir_.element(op.dtype, op.float_value) : ir_.constant_integer(ir_.value_type(op.dtype), op.int_value);
+            llvm::Constant* one = scalar::is_float(op.dtype) ? ir_.element(op.dtype, op.float_value)
+                                                             : ir_.constant_integer(ir_.value_type(op.dtype), op.int_value);
             values.push_back({&ir_, ir_.repeat(one, lanes)});
         } else
             values.push_back(apply(op, in, types, lanes));
@@ -219,7 +220,8 @@ Value ScalarBody::apply_integer(const Op& op, std::span<const Value> in) {
     case Prim::minimum:
     case Prim::maximum: {
         const bool least = op.prim == Prim::minimum;
-        const auto id = least ? (natural ? llvm::Intrinsic::umin : llvm::Intrinsic::smin) : (natural ? llvm::Intrinsic::umax : llvm::Intrinsic::smax);
+        const auto id =
+            least ? (natural ? llvm::Intrinsic::umin : llvm::Intrinsic::smin) : (natural ? llvm::Intrinsic::umax : llvm::Intrinsic::smax);
         return a.make(ir_.call(id, {a.type()}, {a.v, b.v}));
     }
     case Prim::bit_and: return a & b;

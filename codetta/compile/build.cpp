@@ -33,7 +33,9 @@ std::vector<base::CodeImage> build_images(const std::vector<const tile::Program*
             try {
                 tile::verify(*programs[i], atoms);
                 images[i] = codegen::compile(*programs[i], atoms, target);
-            } catch (...) { failures[i] = std::current_exception(); }
+            } catch (...) {
+                failures[i] = std::current_exception();
+            }
         }
     };
     const size_t helpers = std::min<size_t>(programs.size(), static_cast<size_t>(std::max(1, target.cores))) - (programs.empty() ? 0 : 1);

@@ -9,7 +9,8 @@
 
 namespace codetta::compile {
 
-Stages::Stages(const base::Options& options, const std::string& name, Report* report) : folder_(options.dump), name_(name), report_(report) {}
+Stages::Stages(const base::Options& options, const std::string& name, Report* report)
+    : folder_(options.dump), name_(name), report_(report) {}
 
 void Stages::write(std::string_view file, const std::string& text) const {
     base::write_file_atomically(std::filesystem::path(folder_) / fmt::format("{}.{}", name_, file), text);

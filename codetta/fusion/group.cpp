@@ -46,8 +46,9 @@ void write_in_place(Problem& p, uint32_t target, uint32_t out) {
             if (r.from == Read::From::stage) read[r.source] = true;
     for (size_t s = 0; s < p.stages.size(); ++s) {
         const Stage& stage = p.stages[s];
-        const bool copies = !stage.combiner && !read[s] && stage.body.is_identity() && stage.reads.size() == 1 && stage.writes.size() == 1 && stage.reads[0].from == Read::From::operand &&
-                            stage.reads[0].source == target && stage.writes[0].operand.value == out && stage.reads[0].access == stage.writes[0].access && p.stages.size() > 1;
+        const bool copies = !stage.combiner && !read[s] && stage.body.is_identity() && stage.reads.size() == 1 &&
+                            stage.writes.size() == 1 && stage.reads[0].from == Read::From::operand && stage.reads[0].source == target &&
+                            stage.writes[0].operand.value == out && stage.reads[0].access == stage.writes[0].access && p.stages.size() > 1;
         if (!copies) continue;
         p.stages.erase(p.stages.begin() + static_cast<std::ptrdiff_t>(s));
         for (Stage& later : p.stages)
@@ -100,7 +101,8 @@ Shape shape_of(const Problem& p) {
         if (!reduces) {
             if (!one_domain) return Shape::fixed;
             const Stage& s = p.stages[0];
-            const bool view = p.stages.size() == 1 && s.body.is_identity() && s.reads.size() == 1 && s.reads[0].from == Read::From::operand && s.writes.size() == 1;
+            const bool view = p.stages.size() == 1 && s.body.is_identity() && s.reads.size() == 1 &&
+                              s.reads[0].from == Read::From::operand && s.writes.size() == 1;
             return view ? Shape::view : Shape::map;
         }
         const auto rows = problem::as_rows(p);

@@ -30,7 +30,9 @@ sym::Expr domain(const Problem& p, const problem::Stage& s) {
 }
 
 bool computes_dearly(const Problem& p) {
-    return std::any_of(p.stages.begin(), p.stages.end(), [](const problem::Stage& s) { return std::any_of(s.body.ops.begin(), s.body.ops.end(), [](const scalar::Op& o) { return is_transcendental(o.prim); }); });
+    return std::any_of(p.stages.begin(), p.stages.end(), [](const problem::Stage& s) {
+        return std::any_of(s.body.ops.begin(), s.body.ops.end(), [](const scalar::Op& o) { return is_transcendental(o.prim); });
+    });
 }
 
 // A product's operands must be plain strided arrays: no arithmetic, no guard, no gather on the way.
@@ -38,7 +40,8 @@ base::Verdict products_read_plainly(const Problem& p) {
     for (const problem::Contraction& c : problem::contractions(p))
         for (const Read& r : p.stage(c.stage).reads) {
             if (r.from != Read::From::operand) return base::Verdict::no("a product's operand would be computed inside its loop");
-            if (!r.access.guard.empty() || !problem::as_affine_address(p, r)) return base::Verdict::no("a product's operand {} would not be a strided array", p.operands[r.source].name);
+            if (!r.access.guard.empty() || !problem::as_affine_address(p, r))
+                return base::Verdict::no("a product's operand {} would not be a strided array", p.operands[r.source].name);
         }
     return base::Verdict::yes();
 }
@@ -59,7 +62,9 @@ bool is_cheap(const Problem& p) {
 
 base::Verdict may_merge(const Problem& producer, const Problem& consumer) {
     const Shape p = shape_of(producer), c = shape_of(consumer);
-    if (producer.operands.size() + consumer.operands.size() > kMostOperands || producer.stages.size() + consumer.stages.size() > kMostStages) return base::Verdict::no("the region would be too large");
+    if (producer.operands.size() + consumer.operands.size() > kMostOperands ||
+        producer.stages.size() + consumer.stages.size() > kMostStages)
+        return base::Verdict::no("the region would be too large");
     if (p == Shape::fixed && c != Shape::view) return base::Verdict::no("only a view of its result can join it");
     if (p == Shape::view) return base::Verdict::yes();
     if (c == Shape::product || c == Shape::fixed) return base::Verdict::no("its result is read many times by a {}", to_string(c));
@@ -71,13 +76,16 @@ base::Verdict accept(const Problem& producer, const Problem& consumer, const Pro
     if (const base::Verdict plain = products_read_plainly(composed); !plain) return plain;
     const Shape p = shape_of(producer), c = shape_of(consumer), whole = shape_of(composed);
     if (c == Shape::fixed || p == Shape::fixed)
-        return composed.stages.size() <= std::max(producer.stages.size(), consumer.stages.size()) ? base::Verdict::yes() : base::Verdict::no("the view is not a plain place of the result");
+        return composed.stages.size() <= std::max(producer.stages.size(), consumer.stages.size())
+                   ? base::Verdict::yes()
+                   : base::Verdict::no("the view is not a plain place of the result");
     if (whole == Shape::fixed) return base::Verdict::no("its elements are read elsewhere than they are made");
     if (p == Shape::product && whole != Shape::product) return base::Verdict::no("the product would not stay one");
     if (p == Shape::map && computes_dearly(producer)) {
         const sym::Expr once = domain(producer, producer.stages.back());
         for (const problem::Stage& s : composed.stages)
-            if (std::any_of(s.body.ops.begin(), s.body.ops.end(), [](const scalar::Op& o) { return is_transcendental(o.prim); }) && !composed.facts.proves(sym::le(domain(composed, s), once)))
+            if (std::any_of(s.body.ops.begin(), s.body.ops.end(), [](const scalar::Op& o) { return is_transcendental(o.prim); }) &&
+                !composed.facts.proves(sym::le(domain(composed, s), once)))
                 return base::Verdict::no("it would be computed again for many elements");
     }
     return base::Verdict::yes();

@@ -30,26 +30,33 @@ struct Case {
 
 const std::vector<Case>& cases() {
     static const std::vector<Case> list = {
-        {"add_broadcast", R"(problem p(m = s0, n = s1) where s0 >= 0, s1 >= 0
+        {"add_broadcast",
+         R"(problem p(m = s0, n = s1) where s0 >= 0, s1 >= 0
   x: f32[m, n] in
   b: f32[n] in
   out: f32[m, n] out
   y: f32[m, n] = x[m, n] + b[n] -> out[m, n]
-)", {{{"s0", 3}, {"s1", 70}}, {{"s0", 1}, {"s1", 1}}, {{"s0", 0}, {"s1", 5}}, {{"s0", 2}, {"s1", 1100}}}},
-        {"transpose_bf16", R"(problem p(m = 5, n = 37)
+)",
+         {{{"s0", 3}, {"s1", 70}}, {{"s0", 1}, {"s1", 1}}, {{"s0", 0}, {"s1", 5}}, {{"s0", 2}, {"s1", 1100}}}},
+        {"transpose_bf16",
+         R"(problem p(m = 5, n = 37)
   x: bf16[n, m] in
   out: f32[m, n] out
   y: f32[m, n] = f32(x[n, m]) -> out[m, n]
-)", {{}}},
-        {"softmax", R"(problem p(m = s0, n = s1) where s0 >= 1, s1 >= 1
+)",
+         {{}}},
+        {"softmax",
+         R"(problem p(m = s0, n = s1) where s0 >= 1, s1 >= 1
   x: f32[m, n] in
   out: f32[m, n] out
   mx: f32[m] = max(n) x[m, n]
   e: f32[m, n] = exp(x[m, n] - mx[m])
   s: f32[m] = sum(n) e[m, n]
   y: f32[m, n] = e[m, n] / s[m] -> out[m, n]
-)", {{{"s0", 3}, {"s1", 100}}, {{"s0", 2}, {"s1", 7}}}},
-        {"layer_norm", R"(problem p(m = s0, n = 80) where s0 >= 1
+)",
+         {{{"s0", 3}, {"s1", 100}}, {{"s0", 2}, {"s1", 7}}}},
+        {"layer_norm",
+         R"(problem p(m = s0, n = 80) where s0 >= 1
   x: f32[m, n] in
   r: f32[m, n] in
   w: f32[n] in
@@ -60,40 +67,54 @@ const std::vector<Case>& cases() {
   mu: f32[m] = t[m] / 80.0 -> mean[m]
   q: f32[m] = sum(n) (h[m, n] - mu[m]) * (h[m, n] - mu[m])
   y: f32[m, n] = (h[m, n] - mu[m]) * rsqrt(q[m] / 80.0 + 1e-5) * w[n] -> out[m, n]
-)", {{{"s0", 4}}}},
-        {"column_sum", R"(problem p(m = 33, n = s0) where s0 >= 1
+)",
+         {{{"s0", 4}}}},
+        {"column_sum",
+         R"(problem p(m = 33, n = s0) where s0 >= 1
   x: f32[m, n] in
   out: f32[n] out
   y: f32[n] = sum(m) x[m, n] -> out[n]
-)", {{{"s0", 100}}, {{"s0", 3}}}},
-        {"argmax", R"(problem p(m = 3, n = 75)
+)",
+         {{{"s0", 100}}, {{"s0", 3}}}},
+        {"argmax",
+         R"(problem p(m = 3, n = 75)
   x: f32[m, n] in
   out: i64[m] out
   y: i64[m] = argmax(n) x[m, n] -> out[m]
-)", {{}}},
-        {"pad_and_shift", R"(problem p(m = 4, n = 90)
+)",
+         {{}}},
+        {"pad_and_shift",
+         R"(problem p(m = 4, n = 90)
   x: f32[4, 80] in
   out: f32[m, n] out
   y: f32[m, n] = x[m, n - 5] if 0 <= n - 5 < 80 else 1.5 -> out[m, n]
-)", {{}}},
-        {"causal", R"(problem p(m = 9, n = 70)
+)",
+         {{}}},
+        {"causal",
+         R"(problem p(m = 9, n = 70)
   x: f32[m, n] in
   out: f32[m, n] out
   y: f32[m, n] = select(index(n) <= index(m), x[m, n], -inf) -> out[m, n]
-)", {{}}},
-        {"embedding", R"(problem p(m = s0, n = 48) where s0 >= 1
+)",
+         {{}}},
+        {"embedding",
+         R"(problem p(m = s0, n = 48) where s0 >= 1
   i: i64[m] in
   t: f32[10, 48] in
   out: f32[m, n] out
   y: f32[m, n] = t[checked(i[m], 0, 10), n] -> out[m, n]
-)", {{{"s0", 5}}}},
-        {"product", R"(problem p(m = s0, n = s1, k = s2) where s0 >= 1, s1 >= 1, s2 >= 1
+)",
+         {{{"s0", 5}}}},
+        {"product",
+         R"(problem p(m = s0, n = s1, k = s2) where s0 >= 1, s1 >= 1, s2 >= 1
   x: f32[m, k] in
   w: f32[n, k] in
   out: f32[m, n] out
   acc: f32[m, n] = sum(k) x[m, k] * w[n, k] -> out[m, n]
-)", {{{"s0", 13}, {"s1", 70}, {"s2", 21}}, {{"s0", 6}, {"s1", 64}, {"s2", 16}}, {{"s0", 2}, {"s1", 3}, {"s2", 5}}}},
-        {"linear_gelu_frozen", R"(problem p(m = s0, n = 96, k = 40) where s0 >= 1
+)",
+         {{{"s0", 13}, {"s1", 70}, {"s2", 21}}, {{"s0", 6}, {"s1", 64}, {"s2", 16}}, {{"s0", 2}, {"s1", 3}, {"s2", 5}}}},
+        {"linear_gelu_frozen",
+         R"(problem p(m = s0, n = 96, k = 40) where s0 >= 1
   x: f32[m, k] in
   w: f32[n, k] in frozen
   b: f32[n] in
@@ -102,21 +123,27 @@ const std::vector<Case>& cases() {
   acc: f32[m, n] = sum(k) x[m, k] * w[n, k]
   h: f32[m, n] = acc[m, n] + b[n]
   y: f32[m, n] = h[m, n] * normal_cdf(h[m, n]) + r[m, n] -> out[m, n]
-)", {{{"s0", 17}}, {{"s0", 4}}}},
-        {"product_bf16", R"(problem p(m = s0, n = 100, k = s1) where s0 >= 1, s1 >= 1
+)",
+         {{{"s0", 17}}, {{"s0", 4}}}},
+        {"product_bf16",
+         R"(problem p(m = s0, n = 100, k = s1) where s0 >= 1, s1 >= 1
   x: bf16[m, k] in
   w: bf16[n, k] in
   out: bf16[m, n] out
   acc: f32[m, n] = sum(k) f32(x[m, k]) * f32(w[n, k])
   y: bf16[m, n] = bf16(acc[m, n]) -> out[m, n]
-)", {{{"s0", 9}, {"s1", 35}}, {{"s0", 1}, {"s1", 64}}}},
-        {"batched_nn", R"(problem p(b = 3, m = 8, n = 70, k = 20)
+)",
+         {{{"s0", 9}, {"s1", 35}}, {{"s0", 1}, {"s1", 64}}}},
+        {"batched_nn",
+         R"(problem p(b = 3, m = 8, n = 70, k = 20)
   x: f32[b, m, k] in
   v: f32[b, k, n] in
   out: f32[m, b, n] out
   acc: f32[b, m, n] = sum(k) x[b, m, k] * v[b, k, n] -> out[m, b, n]
-)", {{}}},
-        {"attention", R"(problem p(b = 2, h = 4, q = s0, k = s1, d = 16, e = 24) where s0 >= 1, s1 >= 1
+)",
+         {{}}},
+        {"attention",
+         R"(problem p(b = 2, h = 4, q = s0, k = s1, d = 16, e = 24) where s0 >= 1, s1 >= 1
   x: f32[b, h, q, d] in
   y: f32[b, 2, k, d] in
   v: f32[b, k, h, e] in
@@ -131,7 +158,8 @@ const std::vector<Case>& cases() {
   o: f32[b, h, q, e] = sum(k) w[b, h, q, k] * v[b, k, h, e]
   z: f32[b, h, q, e] = o[b, h, q, e] / total[b, h, q] -> out[b, q, h, e]
   l: f32[b, h, q] = mx[b, h, q] + log(total[b, h, q]) -> lse[b, h, q]
-)", {{{"s0", 7}, {"s1", 9}}, {{"s0", 1}, {"s1", 70}}, {{"s0", 53}, {"s1", 5}}}},
+)",
+         {{{"s0", 7}, {"s1", 9}}, {{"s0", 1}, {"s1", 70}}, {{"s0", 53}, {"s1", 5}}}},
     };
     return list;
 }
@@ -154,10 +182,12 @@ void run(const problem::Problem& p, const Candidate& c, const std::vector<HostAr
             tile::Arguments arguments;
             for (size_t i = 0; i < k.pointers.size(); ++i) {
                 const PointerArgument& a = k.pointers[i];
-                if (a.to == PointerArgument::To::operand) arguments.pointers.push_back(flat(arrays[a.index]));
+                if (a.to == PointerArgument::To::operand)
+                    arguments.pointers.push_back(flat(arrays[a.index]));
                 else {
                     const DType t = k.program.buffers[i].dtype;
-                    arguments.pointers.push_back(HostArray::borrow(t, {static_cast<int64_t>(memory[a.index].size()) * 8 / scalar::bytes(t)}, {1}, memory[a.index].data()));
+                    arguments.pointers.push_back(HostArray::borrow(t, {static_cast<int64_t>(memory[a.index].size()) * 8 / scalar::bytes(t)},
+                                                                   {1}, memory[a.index].data()));
                 }
             }
             for (const sym::Expr& e : k.integers) arguments.integers.push_back(sym::evaluate(e, sizes));
@@ -185,8 +215,10 @@ void check(const Case& c, const Template& t, const BuildContext& context) {
             const double tolerance = p.operands[i].dtype == DType::bf16 ? 1e-2 : 2e-5;
             scalar::for_each_coordinate(got[i].extents(), [&](std::span<const int64_t> at) {
                 const double g = scalar::as_double(got[i].load(at)), w = scalar::as_double(wanted[i].load(at));
-                if (std::isinf(w)) EXPECT_EQ(g, w);
-                else EXPECT_NEAR(g, w, tolerance * (1 + std::abs(w))) << p.operands[i].name << " at " << at[0];
+                if (std::isinf(w))
+                    EXPECT_EQ(g, w);
+                else
+                    EXPECT_NEAR(g, w, tolerance * (1 + std::abs(w))) << p.operands[i].name << " at " << at[0];
             });
         }
     }
@@ -205,14 +237,17 @@ TEST(Kernels, EveryTemplateComputesEveryProblemItMatches) {
 TEST(Kernels, TheFirstTemplateThatMatchesIsTheOneMeant) {
     const base::Target machine = base::make_target("x86_avx512");
     const BuildContext context{&machine, {}, 1};
-    const std::map<std::string, std::string, std::less<>> meant = {{"product", "gemm"}, {"linear_gelu_frozen", "gemm"}, {"product_bf16", "gemm"}, {"batched_nn", "gemm"}, {"attention", "attention"}};
+    const std::map<std::string, std::string, std::less<>> meant = {
+        {"product", "gemm"}, {"linear_gelu_frozen", "gemm"}, {"product_bf16", "gemm"}, {"batched_nn", "gemm"}, {"attention", "attention"}};
     for (const Case& c : cases()) {
         const problem::Problem p = problem::parse_problem(c.text);
         std::string first, reasons;
         for (const Template& t : list()) {
             const base::Verdict matches = t.match(p, context);
-            if (!matches) reasons += t.name + ": " + matches.reason() + "; ";
-            else if (first.empty()) first = t.name;
+            if (!matches)
+                reasons += t.name + ": " + matches.reason() + "; ";
+            else if (first.empty())
+                first = t.name;
         }
         const auto wanted = meant.find(c.name);
         EXPECT_EQ(first, wanted == meant.end() ? "nest" : wanted->second) << c.name << " " << reasons;

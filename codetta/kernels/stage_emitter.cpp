@@ -33,7 +33,8 @@ void StageEmitter::open_lanes(AxisId a, int64_t lanes, std::optional<Expr> limit
 
 Expr StageEmitter::lane_index(AxisId a) const { return lane_axis_ == a ? index(a) + Expr::symbol("c0") : index(a); }
 
-StageEmitter::Place StageEmitter::place(const Stage& st, const problem::Access& access, const View& memory, const std::vector<Expr>& strides, const sym::Substitution& indices) {
+StageEmitter::Place StageEmitter::place(const Stage& st, const problem::Access& access, const View& memory,
+                                        const std::vector<Expr>& strides, const sym::Substitution& indices) {
     Place at;
     const Expr where = address(access, strides);
     const std::string* lane = lane_name();
@@ -48,18 +49,21 @@ StageEmitter::Place StageEmitter::place(const Stage& st, const problem::Access& 
     };
     std::vector<LaneLimit> lane_limits;
     for (const sym::Condition& c : access.guard) {
-        const Expr left = c.lhs - c.rhs;  // left < 0, <= 0, == 0, != 0
+        const Expr left = c.lhs - c.rhs; // left < 0, <= 0, == 0, != 0
         if (!lane || !sym::depends_on(left, *lane)) {
             at.conditions.push_back({c.relation, local(c.lhs, indices), local(c.rhs, indices)});
             continue;
         }
         const auto along = sym::as_affine(left, *lane);
-        CODETTA_CHECK(along && (c.relation == sym::Relation::lt || c.relation == sym::Relation::le), "stage {}: guard {} can't run across lanes", st.name, sym::to_string(c));
-        lane_limits.push_back({along->coefficient, local(-left, indices) + (c.relation == sym::Relation::le ? 1 : 0)});  // coefficient * c0 < limit
+        CODETTA_CHECK(along && (c.relation == sym::Relation::lt || c.relation == sym::Relation::le),
+                      "stage {}: guard {} can't run across lanes", st.name, sym::to_string(c));
+        lane_limits.push_back(
+            {along->coefficient, local(-left, indices) + (c.relation == sym::Relation::le ? 1 : 0)}); // coefficient * c0 < limit
     }
     at.per_lane = lane && (!step.is(0) || !lane_limits.empty());
     at.view = strided(memory, memory.offset + local(where, indices), at.per_lane ? lanes_ : 1, step);
-    for (const LaneLimit& l : lane_limits) at.limits.push_back({tile::make_layout({layout::IntTuple(lanes_)}, {layout::IntTuple(l.coefficient)}), l.limit});
+    for (const LaneLimit& l : lane_limits)
+        at.limits.push_back({tile::make_layout({layout::IntTuple(lanes_)}, {layout::IntTuple(l.coefficient)}), l.limit});
     if (at.per_lane && limit_) at.limits.push_back(tile::limit_of_mode(at.view.layout, 0, *limit_));
     return at;
 }
@@ -79,10 +83,12 @@ sym::Substitution StageEmitter::indices(const Stage& st, const problem::Access& 
         }
         const auto lanes = std::exchange(lane_axis_, std::nullopt);
         View element;
-        if (r.from == Read::From::stage) element = read_stage(st, r);
+        if (r.from == Read::From::stage)
+            element = read_stage(st, r);
         else {
             CODETTA_CHECK(r.access.guard.empty(), "stage {}: an index that is read under a guard", st.name);
-            element = place(st, r.access, bind_.operand(problem::OperandId{r.source}), p_.operands[r.source].strides, indices(st, r.access)).view;
+            element =
+                place(st, r.access, bind_.operand(problem::OperandId{r.source}), p_.operands[r.source].strides, indices(st, r.access)).view;
         }
         lane_axis_ = lanes;
         found.emplace(name, b_.load_index("i_" + name.substr(1), element));
@@ -92,7 +98,8 @@ sym::Substitution StageEmitter::indices(const Stage& st, const problem::Access& 
 
 void StageEmitter::checks(const problem::Access& access, const std::string& name, const sym::Substitution& indices) {
     for (const problem::Check& c : access.checks)
-        b_.check(local(c.index, indices), local(c.lo, indices), local(c.hi, indices), fmt::format("index out of range [{}, {}) of {}", sym::to_string(c.lo), sym::to_string(c.hi), name));
+        b_.check(local(c.index, indices), local(c.lo, indices), local(c.hi, indices),
+                 fmt::format("index out of range [{}, {}) of {}", sym::to_string(c.lo), sym::to_string(c.hi), name));
 }
 
 std::vector<Argument> StageEmitter::reads(const Stage& st) {
@@ -112,7 +119,8 @@ Argument StageEmitter::read(const Stage& st, const Read& r) {
     return load(st, r.access, bind_.operand(problem::OperandId{r.source}), o.strides, o.dtype, o.name);
 }
 
-View StageEmitter::load(const Stage& st, const problem::Access& access, const View& memory, const std::vector<Expr>& strides, scalar::DType dtype, const std::string& name) {
+View StageEmitter::load(const Stage& st, const problem::Access& access, const View& memory, const std::vector<Expr>& strides,
+                        scalar::DType dtype, const std::string& name) {
     const sym::Substitution by = indices(st, access);
     const Place at = place(st, access, memory, strides, by);
     const View fragment = b_.rmem(name + "_v", dtype, {at.per_lane ? lanes_ : 1});
@@ -120,8 +128,10 @@ View StageEmitter::load(const Stage& st, const problem::Access& access, const Vi
         checks(access, name, by);
         b_.copy(at.view, fragment, {.limits = at.limits, .fill = access.fill});
     };
-    if (at.conditions.empty()) copy();
-    else b_.when(at.conditions, copy, [&] { b_.fill(fragment, access.fill); });
+    if (at.conditions.empty())
+        copy();
+    else
+        b_.when(at.conditions, copy, [&] { b_.fill(fragment, access.fill); });
     return spread(fragment, at.per_lane);
 }
 
@@ -139,7 +149,8 @@ View StageEmitter::read_stage(const Stage& st, const Read& r) {
 }
 
 View StageEmitter::body(const Stage& st, const std::vector<Argument>& arguments) {
-    if (st.body.is_identity() && std::holds_alternative<View>(arguments[0]) && b_.dtype(std::get<View>(arguments[0])) == st.dtype()) return std::get<View>(arguments[0]);
+    if (st.body.is_identity() && std::holds_alternative<View>(arguments[0]) && b_.dtype(std::get<View>(arguments[0])) == st.dtype())
+        return std::get<View>(arguments[0]);
     const View v = b_.rmem(st.name, st.dtype(), {width()});
     b_.map({v}, arguments, st.body);
     return v;
@@ -168,12 +179,15 @@ void StageEmitter::write(const Stage& st, const View& value) {
                 const View old = b_.rmem(o.name + "_old", o.dtype, {1});
                 b_.copy(at.view, old);
                 result = b_.rmem(o.name + "_new", o.dtype, {1});
-                b_.map(result, {old, value}, [](scalar::Builder& f, std::span<const scalar::Value> v) { return f.apply(scalar::Prim::add, {v[0], v[1]}); });
+                b_.map(result, {old, value},
+                       [](scalar::Builder& f, std::span<const scalar::Value> v) { return f.apply(scalar::Prim::add, {v[0], v[1]}); });
             }
             b_.copy(result, at.view, {.limits = at.limits});
         };
-        if (at.conditions.empty()) store();
-        else b_.when(at.conditions, store);
+        if (at.conditions.empty())
+            store();
+        else
+            b_.when(at.conditions, store);
     }
 }
 

@@ -48,7 +48,8 @@ void Places::add_inputs() {
         if (input.kind == graph::InputKind::constant) {
             CODETTA_CHECK(input.data && graph::is_contiguous(type), "constant {} without contiguous data", name);
             const scalar::HostArray data = input.data->clone();
-            runtime::Constant constant{name, type.dtype, data.extents(), std::vector<std::byte>(static_cast<size_t>(data.size() * scalar::bytes(type.dtype)))};
+            runtime::Constant constant{name, type.dtype, data.extents(),
+                                       std::vector<std::byte>(static_cast<size_t>(data.size() * scalar::bytes(type.dtype)))};
             if (!constant.bytes.empty()) std::memcpy(constant.bytes.data(), data.data(), constant.bytes.size());
             program_.constants.push_back(std::move(constant));
             by_value_[input.value.value] = runtime::pointer_to(runtime::ConstantId{static_cast<uint32_t>(program_.constants.size() - 1)});
@@ -62,7 +63,8 @@ void Places::add_inputs() {
         input.name = names_.unique(symbol + "_argument");
         input.integer = true;
         program_.inputs.push_back(std::move(input));
-        program_.sizes.push_back({symbol, runtime::SizeSource::value, runtime::InputId{static_cast<uint32_t>(program_.inputs.size() - 1)}, 0});
+        program_.sizes.push_back(
+            {symbol, runtime::SizeSource::value, runtime::InputId{static_cast<uint32_t>(program_.inputs.size() - 1)}, 0});
     }
 }
 
@@ -72,7 +74,8 @@ void Places::add_sizes() {
         const runtime::Input& input = program_.inputs[i];
         const auto bind = [&](const std::vector<sym::Expr>& exprs, runtime::SizeSource source) {
             for (uint32_t d = 0; d < exprs.size(); ++d)
-                if (exprs[d].kind() == sym::Kind::symbol && bound.insert(exprs[d].name()).second) program_.sizes.push_back({exprs[d].name(), source, runtime::InputId{i}, d});
+                if (exprs[d].kind() == sym::Kind::symbol && bound.insert(exprs[d].name()).second)
+                    program_.sizes.push_back({exprs[d].name(), source, runtime::InputId{i}, d});
         };
         bind(input.shape, runtime::SizeSource::shape);
         bind(input.strides, runtime::SizeSource::stride);
@@ -103,13 +106,15 @@ void Places::add_outputs() {
             continue;
         }
         const runtime::PointerArgument at = storage_of(o.value);
-        CODETTA_CHECK(at.place == runtime::Place::input || at.place == runtime::Place::storage, "output {} is a constant", g_.value(o.value).name);
+        CODETTA_CHECK(at.place == runtime::Place::input || at.place == runtime::Place::storage, "output {} is a constant",
+                      g_.value(o.value).name);
         if (o.kind == Kind::input) {
             program_.outputs.push_back(runtime::same_input(runtime::InputId{at.index}));
             continue;
         }
         const graph::TensorType& type = o.kind == Kind::view ? o.view_type : g_.type(o.value);
-        program_.outputs.push_back({runtime::OutputKind::view, at.place, at.index, type.dtype, type.shape, type.strides, o.kind == Kind::view ? o.offset : sym::Expr(0)});
+        program_.outputs.push_back({runtime::OutputKind::view, at.place, at.index, type.dtype, type.shape, type.strides,
+                                    o.kind == Kind::view ? o.offset : sym::Expr(0)});
     }
 }
 
@@ -118,7 +123,8 @@ runtime::PointerArgument Places::place(problem::ValueId value, const problem::Op
     if (known == by_value_.end()) {
         const std::string name = value.value < g_.values.size() ? g_.value(graph::ValueId{value.value}).name : operand.name;
         program_.buffers.push_back({names_.unique(name), span_bytes(operand.dtype, operand.shape, operand.strides), step, step});
-        known = by_value_.emplace(value.value, runtime::pointer_to(runtime::BufferId{static_cast<uint32_t>(program_.buffers.size() - 1)})).first;
+        known = by_value_.emplace(value.value, runtime::pointer_to(runtime::BufferId{static_cast<uint32_t>(program_.buffers.size() - 1)}))
+                    .first;
     }
     if (known->second.place == runtime::Place::buffer) program_.buffers[known->second.index].last = step;
     return known->second;

@@ -27,7 +27,8 @@ public:
                 for (const providers::PointerArgument& p : kernel.pointers) {
                     if (p.to != providers::PointerArgument::To::temporary || temporaries[p.index]) continue;
                     const providers::Temporary& t = variant.temporaries[p.index];
-                    CODETTA_CHECK(!t.lasting, "{}: lasting temporary {} is used before a `once` kernel fills it", kernel.program.name, t.name);
+                    CODETTA_CHECK(!t.lasting, "{}: lasting temporary {} is used before a `once` kernel fills it", kernel.program.name,
+                                  t.name);
                     temporaries[p.index] = places_.temporary(t.name, t.bytes, step_index);
                 }
                 alternative.launches.push_back(launch(recipe, kernel, temporaries, step_index));
@@ -39,11 +40,13 @@ public:
 
 private:
     // One `once` kernel: its launch goes to set-up, and an equal one over the same inputs is shared.
-    void prepare(const tune::Recipe& recipe, const providers::Variant& variant, const providers::Kernel& kernel, std::vector<std::optional<runtime::PointerArgument>>& temporaries) {
+    void prepare(const tune::Recipe& recipe, const providers::Variant& variant, const providers::Kernel& kernel,
+                 std::vector<std::optional<runtime::PointerArgument>>& temporaries) {
         std::string key = kernel.program.name;
         for (const providers::PointerArgument& p : kernel.pointers)
             if (p.to == providers::PointerArgument::To::operand) {
-                const runtime::PointerArgument at = places_.place(recipe.region.values[p.index], recipe.region.problem.operands[p.index], 0);
+                const runtime::PointerArgument at =
+                    places_.place(recipe.region.values[p.index], recipe.region.problem.operands[p.index], 0);
                 key += fmt::format(" {}:{}", static_cast<int>(at.place), at.index);
             }
         for (const sym::Expr& e : kernel.integers) key += " " + sym::to_string(e);
@@ -66,12 +69,14 @@ private:
         prepared_.emplace(std::move(key), std::move(made));
     }
 
-    runtime::Launch launch(const tune::Recipe& recipe, const providers::Kernel& kernel, const std::vector<std::optional<runtime::PointerArgument>>& temporaries, uint32_t step) {
+    runtime::Launch launch(const tune::Recipe& recipe, const providers::Kernel& kernel,
+                           const std::vector<std::optional<runtime::PointerArgument>>& temporaries, uint32_t step) {
         runtime::Launch l;
         l.kernel = kernel.program.name;
         for (const providers::PointerArgument& p : kernel.pointers)
-            l.pointers.push_back(p.to == providers::PointerArgument::To::temporary ? *temporaries[p.index]
-                                                                                   : places_.place(recipe.region.values[p.index], recipe.region.problem.operands[p.index], step));
+            l.pointers.push_back(p.to == providers::PointerArgument::To::temporary
+                                     ? *temporaries[p.index]
+                                     : places_.place(recipe.region.values[p.index], recipe.region.problem.operands[p.index], step));
         l.integers = kernel.integers;
         l.tasks = kernel.tasks;
         l.grain = kernel.grain;

@@ -25,7 +25,8 @@ constexpr std::string_view kLastResort = "reference";
 class Chooser {
 public:
     Chooser(uint32_t next_value, const sym::Bindings& hints, const base::Target& target, const base::Options& options)
-        : next_value_(next_value), hints_(hints), target_(target), threads_(options.threads > 0 ? options.threads : target.cores), providers_(providers::list()) {}
+        : next_value_(next_value), hints_(hints), target_(target), threads_(options.threads > 0 ? options.threads : target.cores),
+          providers_(providers::list()) {}
 
     void add(const problem::Region& region) {
         const Choice& whole = choose(region.problem);
@@ -81,7 +82,8 @@ private:
             }
             providers::Offers offers = provider.offers(request);
             choice.reasons.insert(choice.reasons.end(), offers.reasons.begin(), offers.reasons.end());
-            if (!choice.candidate && !offers.candidates.empty()) choice.candidate = std::make_shared<providers::Candidate>(offers.candidates.front()());
+            if (!choice.candidate && !offers.candidates.empty())
+                choice.candidate = std::make_shared<providers::Candidate>(offers.candidates.front()());
         }
         CODETTA_CHECK(choice.candidate, "no kernel for problem {}: {}", p.name, fmt::join(choice.reasons, "; "));
         return known_.emplace(key, std::move(choice)).first->second;
@@ -98,7 +100,8 @@ private:
 
 } // namespace
 
-Recipes choose(const std::vector<problem::Region>& regions, uint32_t next_value, const sym::Bindings& hints, const base::Target& target, const base::Options& options) {
+Recipes choose(const std::vector<problem::Region>& regions, uint32_t next_value, const sym::Bindings& hints, const base::Target& target,
+               const base::Options& options) {
     Chooser chooser(next_value, hints, target, options);
     for (const problem::Region& r : regions) chooser.add(r);
     return chooser.take();

@@ -56,8 +56,9 @@ aten::Argument to_argument(nb::handle object) {
     return {std::move(list)};
 }
 
-uint32_t add_value(aten::ImportedGraph& graph, std::string name, const std::optional<std::string>& dtype, const std::vector<std::string>& shape,
-                   const std::vector<std::string>& strides, const std::string& offset, uint64_t storage, std::string refusal) {
+uint32_t add_value(aten::ImportedGraph& graph, std::string name, const std::optional<std::string>& dtype,
+                   const std::vector<std::string>& shape, const std::vector<std::string>& strides, const std::string& offset,
+                   uint64_t storage, std::string refusal) {
     aten::ImportedValue value;
     value.name = std::move(name);
     if (dtype) value.dtype = scalar::parse_dtype(*dtype);
@@ -77,8 +78,9 @@ void set_data(aten::ImportedGraph& graph, uint32_t value, uintptr_t address, con
     target.data = scalar::HostArray::borrow(target.dtype, extents, strides, reinterpret_cast<void*>(address)).clone();
 }
 
-uint32_t add_node(aten::ImportedGraph& graph, std::string name, std::string target, const std::vector<std::pair<std::string, nb::object>>& arguments,
-                  const std::vector<std::optional<uint32_t>>& results, std::string location) {
+uint32_t add_node(aten::ImportedGraph& graph, std::string name, std::string target,
+                  const std::vector<std::pair<std::string, nb::object>>& arguments, const std::vector<std::optional<uint32_t>>& results,
+                  std::string location) {
     aten::ImportedNode node;
     node.name = std::move(name);
     node.target = std::move(target);
@@ -117,8 +119,12 @@ void bind_aten(nb::module_& module) {
         });
 
     nb::class_<aten::ImportedGraph>(module, "ImportedGraph", "A captured ATen graph as plain data.")
-        .def("__init__", [](aten::ImportedGraph* graph, std::string name) { new (graph) aten::ImportedGraph{.name = std::move(name), .facts = {}, .values = {}, .nodes = {}}; })
-        .def("set_range", [](aten::ImportedGraph& g, const std::string& symbol, int64_t lo, int64_t hi) { g.facts.set_range(symbol, {lo, hi}); })
+        .def("__init__",
+             [](aten::ImportedGraph* graph, std::string name) {
+                 new (graph) aten::ImportedGraph{.name = std::move(name), .facts = {}, .values = {}, .nodes = {}};
+             })
+        .def("set_range",
+             [](aten::ImportedGraph& g, const std::string& symbol, int64_t lo, int64_t hi) { g.facts.set_range(symbol, {lo, hi}); })
         .def("set_multiple", [](aten::ImportedGraph& g, const std::string& symbol, int64_t of) { g.facts.set_multiple(symbol, of); })
         .def("add_value", &add_value, nb::arg("name"), nb::arg("dtype").none(), nb::arg("shape"), nb::arg("strides"), nb::arg("offset"),
              nb::arg("storage"), nb::arg("refusal"))
@@ -126,11 +132,14 @@ void bind_aten(nb::module_& module) {
         .def("add_node", &add_node, nb::arg("name"), nb::arg("target"), nb::arg("arguments"), nb::arg("results"), nb::arg("location"))
         .def("print_node", [](const aten::ImportedGraph& g, uint32_t node) { return aten::to_string(g, g.nodes.at(node)); });
 
-    module.def("known_targets", [] {
-        std::vector<std::string> names;
-        for (std::string_view name : aten::known_targets()) names.emplace_back(name);
-        return names;
-    }, "The ATen operations that have a row in the table.");
+    module.def(
+        "known_targets",
+        [] {
+            std::vector<std::string> names;
+            for (std::string_view name : aten::known_targets()) names.emplace_back(name);
+            return names;
+        },
+        "The ATen operations that have a row in the table.");
 
     nb::class_<aten::Importer>(module, "Importer", "Says which nodes of a captured graph can be compiled and makes graphs of them.")
         .def(nb::init<const aten::ImportedGraph&>(), nb::keep_alive<1, 2>())

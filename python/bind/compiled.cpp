@@ -19,8 +19,8 @@ public:
     size_t storage_count() const override { return executable_.program().storages.size(); }
     void refresh() override { executable_.refresh(); }
     std::string description() const override {
-        std::string text =
-            fmt::format("{} nodes, {} regions, {} kernels, {} on reference\n", report_.nodes, report_.regions, report_.kernels, report_.on_reference);
+        std::string text = fmt::format("{} nodes, {} regions, {} kernels, {} on reference\n", report_.nodes, report_.regions,
+                                       report_.kernels, report_.on_reference);
         for (const std::string& recipe : report_.recipes) text += "  " + recipe + "\n";
         for (const compile::StageTime& stage : report_.stages) text += fmt::format("  stage {}: {:.1f} ms\n", stage.stage, stage.time_ms);
         return text;

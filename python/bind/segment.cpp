@@ -73,7 +73,8 @@ public:
         const size_t given = static_cast<size_t>(PyList_Size(arguments.ptr()));
         for (size_t i = 0; i < positions_.size(); i++) {
             if (positions_[i] >= given)
-                throw base::UserError(fmt::format("{} arguments, {} or more are needed", given, positions_[i] + 1), "call of a compiled graph");
+                throw base::UserError(fmt::format("{} arguments, {} or more are needed", given, positions_[i] + 1),
+                                      "call of a compiled graph");
             PyObject* object = PyList_GetItem(arguments.ptr(), static_cast<Py_ssize_t>(positions_[i]));
             state->objects[i] = object;
             if (i < tensors_) {
@@ -168,13 +169,14 @@ private:
 
 void bind_segment(nb::module_& module) {
     nb::class_<TorchBorder>(module, "TorchBorder", "How tensors are read and made; one per process.")
-        .def("__init__",
-             [](TorchBorder* border, nb::object exchange, nb::object empty_strided, nb::object as_strided, nb::object thread_count,
-                nb::dict dtypes) {
-                 new (border) TorchBorder(std::move(exchange), std::move(empty_strided), std::move(as_strided), std::move(thread_count),
-                                          std::move(dtypes));
-             },
-             nb::arg("exchange"), nb::arg("empty_strided"), nb::arg("as_strided"), nb::arg("thread_count"), nb::arg("dtypes"));
+        .def(
+            "__init__",
+            [](TorchBorder* border, nb::object exchange, nb::object empty_strided, nb::object as_strided, nb::object thread_count,
+               nb::dict dtypes) {
+                new (border) TorchBorder(std::move(exchange), std::move(empty_strided), std::move(as_strided), std::move(thread_count),
+                                         std::move(dtypes));
+            },
+            nb::arg("exchange"), nb::arg("empty_strided"), nb::arg("as_strided"), nb::arg("thread_count"), nb::arg("dtypes"));
 
     nb::class_<Segment>(module, "Segment", "A compiled graph; called with a list of arguments, it returns the list of outputs.")
         .def("__call__", &Segment::call, nb::arg("arguments"))
@@ -195,8 +197,8 @@ void bind_segment(nb::module_& module) {
             return new Segment(std::move(border), std::move(runner), std::move(positions), integers, std::move(layout), std::move(frozen),
                                options.threads);
         },
-        nb::arg("border"), nb::arg("graph"), nb::arg("positions"), nb::arg("integers"), nb::arg("layout"), nb::arg("frozen"), nb::arg("options"),
-        nb::rv_policy::take_ownership);
+        nb::arg("border"), nb::arg("graph"), nb::arg("positions"), nb::arg("integers"), nb::arg("layout"), nb::arg("frozen"),
+        nb::arg("options"), nb::rv_policy::take_ownership);
 }
 
 } // namespace codetta::python

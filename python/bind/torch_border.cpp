@@ -15,7 +15,8 @@ constexpr int32_t dlpack_cpu = 1;
 std::optional<scalar::DType> dtype_of(const DlpackTensor& tensor) {
     using scalar::DType;
     switch (tensor.type_code) {
-    case 0: return tensor.type_bits == 64 ? DType::i64 : tensor.type_bits == 32 ? DType::i32 : tensor.type_bits == 16 ? DType::i16 : DType::i8;
+    case 0:
+        return tensor.type_bits == 64 ? DType::i64 : tensor.type_bits == 32 ? DType::i32 : tensor.type_bits == 16 ? DType::i16 : DType::i8;
     case 1: return tensor.type_bits == 8 ? std::optional(DType::u8) : std::nullopt;
     case 2: return tensor.type_bits == 64 ? DType::f64 : tensor.type_bits == 32 ? DType::f32 : DType::f16;
     case 4: return DType::bf16;
@@ -82,8 +83,8 @@ void TorchBorder::read(PyObject* tensor, runtime::Argument& out, size_t position
     if (exchange_->tensor_from_py_object(tensor, &view) != 0) {
         PyErr_Clear();
         const std::string type = nb::cast<std::string>(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(tensor))).attr("__name__"));
-        throw base::UserError(fmt::format("argument {} is no tensor with memory of its own, but a {}", position, type), "call of a compiled graph",
-                              "pass a dense torch.Tensor on the CPU");
+        throw base::UserError(fmt::format("argument {} is no tensor with memory of its own, but a {}", position, type),
+                              "call of a compiled graph", "pass a dense torch.Tensor on the CPU");
     }
     const std::optional<scalar::DType> dtype = dtype_of(view);
     if (!dtype)
@@ -93,7 +94,9 @@ void TorchBorder::read(PyObject* tensor, runtime::Argument& out, size_t position
     out.strides = view.strides;
     out.rank = static_cast<uint32_t>(view.ndim);
     out.dtype = *dtype;
-    out.device = view.device_type == dlpack_cpu ? runtime::Device::cpu : view.device_type == 2 ? runtime::Device::cuda : runtime::Device::other;
+    out.device = view.device_type == dlpack_cpu ? runtime::Device::cpu
+                 : view.device_type == 2        ? runtime::Device::cuda
+                                                : runtime::Device::other;
     if (view.data == nullptr) {
         for (int32_t d = 0; d < view.ndim; d++)
             if (view.shape[d] == 0) return;

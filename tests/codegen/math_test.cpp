@@ -1,4 +1,5 @@
-// Every transcendental primitive on every target against long double: random values over the whole range, around the points where formulas change, and the edges.
+// Every transcendental primitive on every target against long double: random values over the whole range, around the points where formulas
+// change, and the edges.
 #include "support.h"
 
 #include <bit>
@@ -12,33 +13,23 @@ namespace {
 struct Case {
     Prim prim;
     long double (*wanted)(long double);
-    double lo, hi;         // where random values are dense
+    double lo, hi; // where random values are dense
     double ulp_f32, ulp_f64;
 };
 
 long double cdf(long double x) { return 0.5L * erfcl(-x * 0.70710678118654752440084436210484903928L); }
 
 const Case kCases[] = {
-    {Prim::sqrt, sqrtl, 0, 100, 0.51, 0.51},
-    {Prim::rsqrt, [](long double x) { return 1 / sqrtl(x); }, 0, 100, 1.5, 1.5},
-    {Prim::exp, expl, -104, 90, 1.1, 1.1},
-    {Prim::exp2, exp2l, -150, 129, 1.1, 1.1},
-    {Prim::expm1, expm1l, -20, 90, 1.1, 2},
-    {Prim::log, logl, 0, 10, 1.5, 1.1},
-    {Prim::log2, log2l, 0, 10, 2.5, 1.5},
-    {Prim::log1p, log1pl, -1, 3, 1.1, 2},
-    {Prim::sin, sinl, -30, 30, 0.6, 1.1},
-    {Prim::cos, cosl, -30, 30, 0.6, 1.1},
-    {Prim::tan, tanl, -30, 30, 0.6, 3},
-    {Prim::asin, asinl, -1, 1, 0.6, 1.5},
-    {Prim::acos, acosl, -1, 1, 0.6, 1.5},
-    {Prim::atan, atanl, -10, 10, 0.6, 1.5},
-    {Prim::sinh, sinhl, -90, 90, 0.6, 3},
-    {Prim::cosh, coshl, -90, 90, 0.6, 2.5},
-    {Prim::tanh, tanhl, -10, 10, 2.5, 3},
-    {Prim::erf, erfl, -4, 4, 2.5, 2},
-    {Prim::normal_cdf, cdf, -14, 6, 8, 6},
-    {Prim::sigmoid, [](long double x) { return 1 / (1 + expl(-x)); }, -90, 20, 2.5, 2.5},
+    {Prim::sqrt, sqrtl, 0, 100, 0.51, 0.51}, {Prim::rsqrt, [](long double x) { return 1 / sqrtl(x); }, 0, 100, 1.5, 1.5},
+    {Prim::exp, expl, -104, 90, 1.1, 1.1},   {Prim::exp2, exp2l, -150, 129, 1.1, 1.1},
+    {Prim::expm1, expm1l, -20, 90, 1.1, 2},  {Prim::log, logl, 0, 10, 1.5, 1.1},
+    {Prim::log2, log2l, 0, 10, 2.5, 1.5},    {Prim::log1p, log1pl, -1, 3, 1.1, 2},
+    {Prim::sin, sinl, -30, 30, 0.6, 1.1},    {Prim::cos, cosl, -30, 30, 0.6, 1.1},
+    {Prim::tan, tanl, -30, 30, 0.6, 3},      {Prim::asin, asinl, -1, 1, 0.6, 1.5},
+    {Prim::acos, acosl, -1, 1, 0.6, 1.5},    {Prim::atan, atanl, -10, 10, 0.6, 1.5},
+    {Prim::sinh, sinhl, -90, 90, 0.6, 3},    {Prim::cosh, coshl, -90, 90, 0.6, 2.5},
+    {Prim::tanh, tanhl, -10, 10, 2.5, 3},    {Prim::erf, erfl, -4, 4, 2.5, 2},
+    {Prim::normal_cdf, cdf, -14, 6, 8, 6},   {Prim::sigmoid, [](long double x) { return 1 / (1 + expl(-x)); }, -90, 20, 2.5, 2.5},
 };
 
 tile::Program apply_to_all(Prim p, DType t) {
@@ -57,9 +48,47 @@ tile::Program apply_to_all(Prim p, DType t) {
 template <class T>
 std::vector<T> samples(const Case& c) {
     using limits = std::numeric_limits<T>;
-    std::vector<T> x = {T(0), T(-0.0), T(1), T(-1), limits::infinity(), -limits::infinity(), limits::quiet_NaN(), limits::max(), limits::lowest(), limits::min(),
-                        -limits::min(), limits::denorm_min(), -limits::denorm_min(), T(0.5), T(-0.5), T(2), T(88.7), T(88.8), T(-87.4), T(-103.9), T(-104.1), T(709.7), T(710),
-                        T(-745), T(-746), T(127.99), T(128), T(-149), T(-150), T(1e6), T(1.1e6), T(1e10), T(3e38), T(1e22), T(0.625), T(0.4142135), T(2.4142135), T(14), T(-14), T(38), T(-38)};
+    std::vector<T> x = {T(0),
+                        T(-0.0),
+                        T(1),
+                        T(-1),
+                        limits::infinity(),
+                        -limits::infinity(),
+                        limits::quiet_NaN(),
+                        limits::max(),
+                        limits::lowest(),
+                        limits::min(),
+                        -limits::min(),
+                        limits::denorm_min(),
+                        -limits::denorm_min(),
+                        T(0.5),
+                        T(-0.5),
+                        T(2),
+                        T(88.7),
+                        T(88.8),
+                        T(-87.4),
+                        T(-103.9),
+                        T(-104.1),
+                        T(709.7),
+                        T(710),
+                        T(-745),
+                        T(-746),
+                        T(127.99),
+                        T(128),
+                        T(-149),
+                        T(-150),
+                        T(1e6),
+                        T(1.1e6),
+                        T(1e10),
+                        T(3e38),
+                        T(1e22),
+                        T(0.625),
+                        T(0.4142135),
+                        T(2.4142135),
+                        T(14),
+                        T(-14),
+                        T(38),
+                        T(-38)};
     std::mt19937_64 random(7);
     std::uniform_real_distribution<double> real(c.lo, c.hi), small(-1, 1);
     for (int i = 0; i < 20000; ++i) x.push_back(static_cast<T>(real(random)));
@@ -84,7 +113,8 @@ double ulps(T got, long double wanted) {
     if (std::isinf(got)) return fabsl(wanted) > largest * (1 - 2 * (long double)limits::epsilon()) ? 1 : 1e9;
     int exponent = 0;
     frexpl(wanted, &exponent);
-    const long double unit = wanted == 0 ? limits::denorm_min() : std::max<long double>(limits::denorm_min(), ldexpl(1, exponent - limits::digits));
+    const long double unit =
+        wanted == 0 ? limits::denorm_min() : std::max<long double>(limits::denorm_min(), ldexpl(1, exponent - limits::digits));
     return static_cast<double>(fabsl((long double)got - wanted) / unit);
 }
 
@@ -107,9 +137,12 @@ void check(const Case& c, DType t, double bound, const base::Target& target) {
         const double e = ulps(got[1].as<T>()[i], wanted);
         if (e > worst) worst = e, at = x[k], gave = got[1].as<T>()[i];
     }
-    EXPECT_LE(worst, bound) << scalar::to_string(c.prim) << " " << scalar::to_string(t) << " on " << target.name << " at " << std::hexfloat << at << std::defaultfloat << " (" << at
-                            << "): " << gave << " instead of " << static_cast<double>(c.wanted(at));
-    if (std::getenv("SHOW_ULPS")) std::printf("%-10s %s %-11s %.3f at %g\n", scalar::to_string(c.prim).data(), scalar::to_string(t).data(), target.name.c_str(), worst, (double)at);
+    EXPECT_LE(worst, bound) << scalar::to_string(c.prim) << " " << scalar::to_string(t) << " on " << target.name << " at " << std::hexfloat
+                            << at << std::defaultfloat << " (" << at << "): " << gave << " instead of "
+                            << static_cast<double>(c.wanted(at));
+    if (std::getenv("SHOW_ULPS"))
+        std::printf("%-10s %s %-11s %.3f at %g\n", scalar::to_string(c.prim).data(), scalar::to_string(t).data(), target.name.c_str(),
+                    worst, (double)at);
 }
 
 } // namespace

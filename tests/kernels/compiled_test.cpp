@@ -21,11 +21,13 @@ struct Ready {
     runtime::LoadedCode code;
     codetta_kernel entry;
     Ready(kernels::Kernel k, const base::Target& t)
-        : kernel(std::move(k)), image(codegen::compile(kernel.program, targets::atoms(), t)), code(image.bytes), entry(reinterpret_cast<codetta_kernel>(code.find(kernel.program.name))) {}
+        : kernel(std::move(k)), image(codegen::compile(kernel.program, targets::atoms(), t)), code(image.bytes),
+          entry(reinterpret_cast<codetta_kernel>(code.find(kernel.program.name))) {}
 };
 
 // Runs the variant of the first template that matches; returns microseconds of the kernels that are not `once`, best of `repeats`.
-double run(const problem::Problem& p, const std::vector<HostArray>& arrays, const sym::Bindings& sizes, const base::Target& target, int repeats, double* compile_ms) {
+double run(const problem::Problem& p, const std::vector<HostArray>& arrays, const sym::Bindings& sizes, const base::Target& target,
+           int repeats, double* compile_ms) {
     const kernels::BuildContext context{&target, sizes, 1};
     for (const kernels::Template& t : kernels::list()) {
         if (!t.match(p, context)) continue;
@@ -35,26 +37,32 @@ double run(const problem::Problem& p, const std::vector<HostArray>& arrays, cons
             for (const auto& g : v.guard) holds = holds && sym::evaluate(g, sizes);
             if (!holds) continue;
             std::vector<std::vector<char>> memory;
-            for (const auto& temporary : v.temporaries) memory.emplace_back(static_cast<size_t>(sym::evaluate(temporary.bytes, sizes)) + 64);
+            for (const auto& temporary : v.temporaries)
+                memory.emplace_back(static_cast<size_t>(sym::evaluate(temporary.bytes, sizes)) + 64);
             double best = 1e30;
             std::vector<Ready> ready;
             const auto start = std::chrono::steady_clock::now();
             for (const auto& k : v.kernels) ready.emplace_back(k, target);
-            if (compile_ms) *compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count() / static_cast<double>(ready.size());
+            if (compile_ms)
+                *compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count() /
+                              static_cast<double>(ready.size());
             for (int i = 0; i < repeats; ++i) {
                 double us = 0;
                 for (const Ready& k : ready) {
                     std::vector<void*> pointers;
                     for (const auto& a : k.kernel.pointers)
-                        pointers.push_back(a.to == kernels::PointerArgument::To::operand ? static_cast<void*>(arrays[a.index].data())
-                                                                                          : reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(memory[a.index].data()) + 63) / 64 * 64));
+                        pointers.push_back(
+                            a.to == kernels::PointerArgument::To::operand
+                                ? static_cast<void*>(arrays[a.index].data())
+                                : reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(memory[a.index].data()) + 63) / 64 * 64));
                     std::vector<int64_t> integers;
                     for (const auto& e : k.kernel.integers) integers.push_back(sym::evaluate(e, sizes));
                     std::vector<char> scratch(static_cast<size_t>(sym::evaluate(k.kernel.scratch_bytes, sizes)) + 64);
                     int32_t status = 0;
                     const codetta_kernel_args args{pointers.data(), integers.data(), &status};
                     const auto t0 = std::chrono::steady_clock::now();
-                    k.entry(&args, 0, sym::evaluate(k.kernel.tasks, sizes), reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(scratch.data()) + 63) / 64 * 64));
+                    k.entry(&args, 0, sym::evaluate(k.kernel.tasks, sizes),
+                            reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(scratch.data()) + 63) / 64 * 64));
                     if (!k.kernel.once) us += std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - t0).count();
                     EXPECT_EQ(status, 0);
                 }
@@ -76,7 +84,8 @@ void check(const char* name, const char* text, const sym::Bindings& sizes, doubl
         const bool bench = std::getenv("CODETTA_BENCH") != nullptr && flops > 0;
         double compile_ms = 0;
         const double us = run(p, got, sizes, target, bench ? 20 : 1, &compile_ms);
-        if (bench) std::printf("%-28s %-12s %9.1f us %8.1f GF/s  compile %.1f ms\n", name, target.name.c_str(), us, flops / us / 1e3, compile_ms);
+        if (bench)
+            std::printf("%-28s %-12s %9.1f us %8.1f GF/s  compile %.1f ms\n", name, target.name.c_str(), us, flops / us / 1e3, compile_ms);
         if (bench && flops > 1e8) continue;
         problem::interpret(p, wanted, sizes);
         for (size_t i = 0; i < got.size(); ++i) {

@@ -1,4 +1,5 @@
-// Single precision. Ranges are cut so that every step is exact or correctly scaled; the ULP bounds are tested in tests/codegen/math_test.cpp.
+// Single precision. Ranges are cut so that every step is exact or correctly scaled; the ULP bounds are tested in
+// tests/codegen/math_test.cpp.
 #include "codetta/codegen/math/coefficients.h"
 #include "codetta/codegen/math/math.h"
 

@@ -114,7 +114,7 @@ Value Math::pow_f64(Value x, Value y, bool accurate) {
     Value high = s * 2.0, low = fma(s_low, 2.0, series);
     Value k_high = k * kLn2High;
     Value sum = k_high + high;
-    Value error = (k_high - sum) + high;                      // exact when |k_high| >= |high| or k == 0
+    Value error = (k_high - sum) + high; // exact when |k_high| >= |high| or k == 0
     Value log_low = error + fma(k, kLn2Low, low);
     Value log_high = sum + log_low;
     log_low = (sum - log_high) + log_low;

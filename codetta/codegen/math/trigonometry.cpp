@@ -16,8 +16,8 @@ constexpr double kHuge = 1e6; // beyond: the long way
 
 } // namespace
 
-// One double by exact integer arithmetic (Payne and Hanek): x = mantissa * 2^e; the product with the right 192 bits of 2/pi gives the quadrant and the fraction.
-// { i64 quadrant, double high, double low } huge(double x)
+// One double by exact integer arithmetic (Payne and Hanek): x = mantissa * 2^e; the product with the right 192 bits of 2/pi gives the
+// quadrant and the fraction. { i64 quadrant, double high, double low } huge(double x)
 llvm::Function* Math::huge_reduction() {
     if (huge_) return huge_;
     auto& b = ir_.b;
@@ -25,7 +25,8 @@ llvm::Function* Math::huge_reduction() {
     auto* i64 = b.getInt64Ty();
     auto* i128 = b.getInt128Ty();
     auto* result = llvm::StructType::get(ir_.context, {i64, d, d});
-    huge_ = llvm::Function::Create(llvm::FunctionType::get(result, {d}, false), llvm::Function::InternalLinkage, "huge_argument", ir_.module);
+    huge_ =
+        llvm::Function::Create(llvm::FunctionType::get(result, {d}, false), llvm::Function::InternalLinkage, "huge_argument", ir_.module);
     huge_->addFnAttr(llvm::Attribute::NoInline);
     huge_->addFnAttr(llvm::Attribute::NoUnwind);
     llvm::SmallVector<uint64_t, 24> words(k_two_over_pi.begin(), k_two_over_pi.end());
@@ -40,7 +41,8 @@ llvm::Function* Math::huge_reduction() {
     llvm::Value* mantissa = b.CreateOr(b.CreateAnd(raw, ir_.i64(0x000fffffffffffff)), ir_.i64(0x0010000000000000));
     // |x| = mantissa * 2^(exponent - 1075). Bits of 2/pi that weigh 4 or more after the product cannot matter: start `skip` bits in.
     llvm::Value* e = b.CreateSub(exponent, ir_.i64(1075));
-    llvm::Value* start = b.CreateSub(e, ir_.i64(2)); // bit i (from 0) of 2/pi weighs 2^-(i+1); mantissa * 2^e * 2^-(i+1) >= 4 for i + 1 <= e - 2
+    llvm::Value* start =
+        b.CreateSub(e, ir_.i64(2)); // bit i (from 0) of 2/pi weighs 2^-(i+1); mantissa * 2^e * 2^-(i+1) >= 4 for i + 1 <= e - 2
     start = b.CreateSelect(b.CreateICmpSLT(start, ir_.i64(0)), ir_.i64(0), start);
     llvm::Value* word = b.CreateLShr(start, 6);
     llvm::Value* shift = b.CreateAnd(start, ir_.i64(63));
@@ -56,12 +58,13 @@ llvm::Function* Math::huge_reduction() {
     llvm::Value* low1 = b.CreateTrunc(p1, i64);
     llvm::Value* low0 = b.CreateTrunc(p0, i64);
     llvm::Value* high0 = b.CreateTrunc(b.CreateLShr(p0, 64), i64);
-    // The binary point lies e - start bits above the top of chunk 0: left = e - start is 2 (or less for small e, which never comes here: |x| > 1e6).
+    // The binary point lies e - start bits above the top of chunk 0: left = e - start is 2 (or less for small e, which never comes here:
+    // |x| > 1e6).
     llvm::Value* point = b.CreateSub(e, start); // <= 2; negative when start was cut to 0
     // Bits high0:low0:low1 with the point (64 - point) above low0's ... move left so that the two integer bits are on top of `top`.
     // value = (high0:low0:low1...) * 2^(point - 64) in units of low0's top = 2^-1 * 2^point; we want fraction bits left-aligned.
     llvm::Value* all = b.CreateOr(b.CreateShl(wide(high0), 64), wide(low0)); // weight of bit 64 (high0's bit 0): 2^point
-    llvm::Value* up = b.CreateAdd(point, ir_.i64(62));                      // after this shift bit 126 weighs 1 ... two integer bits on top
+    llvm::Value* up = b.CreateAdd(point, ir_.i64(62)); // after this shift bit 126 weighs 1 ... two integer bits on top
     up = b.CreateAnd(up, ir_.i64(127));
     llvm::Value* below = wide(low1);
     // (all << up) | (low1 >> (64 - up)) for up <= 64
@@ -100,8 +103,8 @@ llvm::Function* Math::huge_reduction() {
 Math::Reduced Math::reduce(Value x) {
     auto& b = ir_.b;
     Value n = round(lower(raise(x, -kHuge), kHuge) * kTwoOverPi);
-    Value first = fma(n, -kPart1, x);          // exact
-    Value second = n * kPart2;                 // exact
+    Value first = fma(n, -kPart1, x); // exact
+    Value second = n * kPart2;        // exact
     Value high = first - second;
     Value low = (first - high) - second;
     low = fma(n, -kPart3, low);
@@ -123,7 +126,8 @@ Math::Reduced Math::reduce(Value x) {
         q = b.CreateExtractValue(one, 0), h = b.CreateExtractValue(one, 1), l = b.CreateExtractValue(one, 2);
     } else {
         auto* d = b.getDoubleTy();
-        auto *xs = ir_.slot(d, lanes, 64), *hs = ir_.slot(d, lanes, 64), *ls = ir_.slot(d, lanes, 64), *qs = ir_.slot(b.getInt64Ty(), lanes, 64);
+        auto *xs = ir_.slot(d, lanes, 64), *hs = ir_.slot(d, lanes, 64), *ls = ir_.slot(d, lanes, 64),
+             *qs = ir_.slot(b.getInt64Ty(), lanes, 64);
         b.CreateAlignedStore(x.v, xs, llvm::Align(64));
         b.CreateAlignedStore(r.v, hs, llvm::Align(64));
         b.CreateAlignedStore(low.v, ls, llvm::Align(64));

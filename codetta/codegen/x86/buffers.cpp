@@ -23,7 +23,8 @@ void X86Statements::alloc(const tile::Alloc& s) {
     case Space::tmm: {
         const int64_t tile_elements = 1024 / scalar::bytes(buffer.dtype);
         const auto elements = buffer.elements.constant();
-        CODETTA_CHECK(elements && *elements % tile_elements == 0, "the tile buffer '{}' must hold whole tiles of {} elements", buffer.name, tile_elements);
+        CODETTA_CHECK(elements && *elements % tile_elements == 0, "the tile buffer '{}' must hold whole tiles of {} elements", buffer.name,
+                      tile_elements);
         const int count = static_cast<int>(*elements / tile_elements);
         for (int first = 0; first + count <= 8; ++first) {
             bool free = true;

@@ -15,7 +15,8 @@ namespace {
 constexpr int64_t kPointersAt = 0, kIntegersAt = 8, kStatusAt = 16;
 
 llvm::Value* load_argument(Ir& ir, llvm::Type* type, llvm::Value* base, int64_t byte_offset) {
-    auto* load = ir.b.CreateAlignedLoad(type, byte_offset == 0 ? base : ir.b.CreateInBoundsPtrAdd(base, ir.i64(byte_offset)), llvm::Align(8));
+    auto* load =
+        ir.b.CreateAlignedLoad(type, byte_offset == 0 ? base : ir.b.CreateInBoundsPtrAdd(base, ir.i64(byte_offset)), llvm::Align(8));
     load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(ir.context, {}));
     return load;
 }
@@ -72,7 +73,8 @@ void emit_tasks(X86Statements& s, const std::vector<tile::TaskIndex>& tasks, llv
             }
         }
         auto* before = b.GetInsertBlock();
-        auto *task = ir.block("task"), *next_task = llvm::BasicBlock::Create(ir.context, "next_task"), *done = llvm::BasicBlock::Create(ir.context, "all_done");
+        auto *task = ir.block("task"), *next_task = llvm::BasicBlock::Create(ir.context, "next_task"),
+             *done = llvm::BasicBlock::Create(ir.context, "all_done");
         b.CreateBr(task);
         b.SetInsertPoint(task);
         auto* number = b.CreatePHI(i64, 2, "task");
@@ -120,10 +122,17 @@ llvm::Function* emit_kernel(llvm::Module& module, const tile::Program& program, 
     CODETTA_CHECK(tasks != nullptr, "the program '{}' has a GPU frame", program.name);
     Ir ir(module);
     Integers integers(ir, program.facts);
-    Kernel kernel{program, atoms, target, ir, integers, std::vector<llvm::Value*>(program.buffers.size()), std::vector<llvm::MDNode*>(program.buffers.size())};
+    Kernel kernel{program,
+                  atoms,
+                  target,
+                  ir,
+                  integers,
+                  std::vector<llvm::Value*>(program.buffers.size()),
+                  std::vector<llvm::MDNode*>(program.buffers.size())};
     auto& b = ir.b;
     llvm::Type *ptr = b.getPtrTy(), *i64 = b.getInt64Ty();
-    ir.function = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), {ptr, i64, i64, ptr}, false), llvm::Function::ExternalLinkage, program.name, module);
+    ir.function = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), {ptr, i64, i64, ptr}, false),
+                                         llvm::Function::ExternalLinkage, program.name, module);
     for (unsigned i : {0u, 3u}) ir.function->addParamAttr(i, llvm::Attribute::NoAlias);
     b.SetInsertPoint(ir.block("entry"));
     llvm::Value *args = ir.function->getArg(0), *begin = ir.function->getArg(1), *end = ir.function->getArg(2);

@@ -1,5 +1,5 @@
-// Map: a scalar body over fragments, one vector at a time. Light bodies are unrolled; heavy ones run in a loop whose register operands are parked in memory
-// (the first-level cache) for the time of the loop, so that code stays small and nothing spills.
+// Map: a scalar body over fragments, one vector at a time. Light bodies are unrolled; heavy ones run in a loop whose register operands are
+// parked in memory (the first-level cache) for the time of the loop, so that code stays small and nothing spills.
 #include "codetta/base/error.h"
 #include "codetta/codegen/scalar_body.h"
 #include "codetta/codegen/x86/statements.h"
@@ -34,7 +34,8 @@ struct Coordinate {
 
 class MapEmitter {
 public:
-    MapEmitter(Kernel& kernel, Memory& memory, const tile::Map& s) : k_(kernel), ir_(kernel.ir), memory_(memory), s_(s), body_(kernel.ir, kernel.target) {}
+    MapEmitter(Kernel& kernel, Memory& memory, const tile::Map& s)
+        : k_(kernel), ir_(kernel.ir), memory_(memory), s_(s), body_(kernel.ir, kernel.target) {}
 
     void emit() {
         collect();
@@ -60,7 +61,8 @@ private:
         CODETTA_CHECK(!s_.destinations.empty(), "a map without destination");
         for (const auto& v : s_.destinations) results_.push_back(view_operand(v));
         const auto parameters = s_.body.parameters();
-        CODETTA_CHECK(parameters.size() == s_.arguments.size(), "a map with {} arguments for {} parameters", s_.arguments.size(), parameters.size());
+        CODETTA_CHECK(parameters.size() == s_.arguments.size(), "a map with {} arguments for {} parameters", s_.arguments.size(),
+                      parameters.size());
         for (size_t i = 0; i < s_.arguments.size(); ++i) {
             if (const auto* v = std::get_if<tile::View>(&s_.arguments[i])) {
                 arguments_.push_back(view_operand(*v));
@@ -74,7 +76,8 @@ private:
         const layout::Layout first = layouts_[0];
         for (size_t mode = 0; mode < first.rank(); ++mode) { // the coordinates that expressions ask for are views too
             const std::string name = "c" + std::to_string(mode);
-            if (std::ranges::none_of(arguments_, [&](const Operand& o) { return o.is_expression && sym::depends_on(o.expression, name); })) continue;
+            if (std::ranges::none_of(arguments_, [&](const Operand& o) { return o.is_expression && sym::depends_on(o.expression, name); }))
+                continue;
             layouts_.push_back(tile::limit_of_mode(first, mode, 0).coordinate);
             coordinates_.push_back({name, layouts_.size() - 1});
         }
@@ -87,7 +90,8 @@ private:
         for (const auto& o : arguments_)
             if (!o.is_expression) bytes = std::max(bytes, scalar::bytes(o.dtype));
         for (const auto& op : s_.body.ops)
-            if (scalar::is_float(op.dtype) && op.prim != scalar::Prim::constant) bytes = std::max(bytes, scalar::bytes(scalar::compute_type(op.dtype)));
+            if (scalar::is_float(op.dtype) && op.prim != scalar::Prim::constant)
+                bytes = std::max(bytes, scalar::bytes(scalar::compute_type(op.dtype)));
         return bytes;
     }
 
@@ -109,11 +113,14 @@ private:
                 if (!o.is_expression) o.access.stride = lane_stride(o.view);
     }
 
-    Expr lane_stride(size_t view) const { return plan_.vector_dim < 0 ? Expr(0) : plan_.space.dims[static_cast<size_t>(plan_.vector_dim)].strides[view]; }
+    Expr lane_stride(size_t view) const {
+        return plan_.vector_dim < 0 ? Expr(0) : plan_.space.dims[static_cast<size_t>(plan_.vector_dim)].strides[view];
+    }
 
     void choose_loops() {
         const int64_t cost = std::max<int64_t>(1, ScalarBody::cost(s_.body)), pieces = plan_.pieces();
-        const bool any_registers = std::ranges::any_of(arguments_, &Operand::in_registers) || std::ranges::any_of(results_, &Operand::in_registers);
+        const bool any_registers =
+            std::ranges::any_of(arguments_, &Operand::in_registers) || std::ranges::any_of(results_, &Operand::in_registers);
         const bool heavy = cost > 4 || pieces > 160 || !any_registers;
         roll(plan_, heavy && pieces > 1 && pieces * cost > kMostUnrolled ? std::max<int64_t>(1, kMostPerRound / cost) : INT64_MAX);
     }
@@ -158,9 +165,11 @@ private:
         run(k_, plan_, [&](const std::vector<Offset>& at, int lanes) {
             std::vector<llvm::Value*> in;
             for (const auto& o : arguments_)
-                in.push_back(o.is_expression ? expression_value(o, at, lanes) : body_.from_memory(memory_.load(moved(o.access, at[o.view]), lanes), o.dtype));
+                in.push_back(o.is_expression ? expression_value(o, at, lanes)
+                                             : body_.from_memory(memory_.load(moved(o.access, at[o.view]), lanes), o.dtype));
             const auto out = body_.emit(s_.body, in, lanes);
-            for (size_t i = 0; i < results_.size(); ++i) memory_.store(body_.to_memory(out[i], results_[i].dtype), moved(results_[i].access, at[results_[i].view]));
+            for (size_t i = 0; i < results_.size(); ++i)
+                memory_.store(body_.to_memory(out[i], results_[i].dtype), moved(results_[i].access, at[results_[i].view]));
         });
     }
 
@@ -168,7 +177,8 @@ private:
     llvm::Value* expression_value(const Operand& o, const std::vector<Offset>& at, int lanes) {
         const auto value_at = [&](int64_t lane) {
             sym::Substitution here;
-            for (const auto& c : coordinates_) here.insert_or_assign(c.name, at[c.view].symbolic + at[c.view].constant + lane_stride(c.view) * lane);
+            for (const auto& c : coordinates_)
+                here.insert_or_assign(c.name, at[c.view].symbolic + at[c.view].constant + lane_stride(c.view) * lane);
             return sym::substitute(o.expression, here);
         };
         Expr step = 0;
@@ -188,10 +198,12 @@ private:
             value = k_.integers.emit(value_at(0));
         else if (affine) {
             value = ir_.splat(k_.integers.emit(value_at(0)), lanes);
-            if (!step.is(0)) value = ir_.b.CreateAdd(value, ir_.b.CreateMul(ir_.splat(k_.integers.emit(step), lanes), ir_.iota(i64, lanes)));
+            if (!step.is(0))
+                value = ir_.b.CreateAdd(value, ir_.b.CreateMul(ir_.splat(k_.integers.emit(step), lanes), ir_.iota(i64, lanes)));
         } else {
             value = llvm::PoisonValue::get(ir_.lanes_of(i64, lanes));
-            for (int lane = 0; lane < lanes; ++lane) value = ir_.b.CreateInsertElement(value, k_.integers.emit(value_at(lane)), static_cast<uint64_t>(lane));
+            for (int lane = 0; lane < lanes; ++lane)
+                value = ir_.b.CreateInsertElement(value, k_.integers.emit(value_at(lane)), static_cast<uint64_t>(lane));
         }
         CODETTA_CHECK(scalar::is_integer(o.dtype), "an integer argument for a parameter of type {}", scalar::to_string(o.dtype));
         return ir_.b.CreateTrunc(value, ir_.lanes_of(ir_.type(o.dtype), lanes));

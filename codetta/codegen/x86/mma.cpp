@@ -31,7 +31,8 @@ Grid grid_of(const View& v) {
     return {tile::offsets(v.layout.mode(0)), tile::offsets(v.layout.mode(1))};
 }
 
-// Register value number v of a fragment -> (row, column) of its tile. Without a layout: column by column for d (row 0 for vectors), k fastest for a and b.
+// Register value number v of a fragment -> (row, column) of its tile. Without a layout: column by column for d (row 0 for vectors), k
+// fastest for a and b.
 std::vector<std::pair<int64_t, int64_t>> value_coordinates(const tile::Fragment& f, bool is_accumulator) {
     const int64_t rows = f.shape[0], columns = f.shape[1];
     std::vector<std::pair<int64_t, int64_t>> result;
@@ -57,13 +58,16 @@ std::vector<std::pair<int64_t, int64_t>> value_coordinates(const tile::Fragment&
 void X86Statements::multiply_vectors(const tile::Mma& s, const tile::Atom& atom) {
     const Grid d = grid_of(s.d), a = grid_of(s.a), b = grid_of(s.b);
     const int64_t tm = atom.d.shape[0], tn = atom.d.shape[1], tk = atom.a.shape[1];
-    const auto m = static_cast<int64_t>(d.rows.size()), n = static_cast<int64_t>(d.columns.size()), k = static_cast<int64_t>(a.columns.size());
-    CODETTA_CHECK(static_cast<int64_t>(a.rows.size()) == m && static_cast<int64_t>(b.rows.size()) == n && static_cast<int64_t>(b.columns.size()) == k,
+    const auto m = static_cast<int64_t>(d.rows.size()), n = static_cast<int64_t>(d.columns.size()),
+               k = static_cast<int64_t>(a.columns.size());
+    CODETTA_CHECK(static_cast<int64_t>(a.rows.size()) == m && static_cast<int64_t>(b.rows.size()) == n &&
+                      static_cast<int64_t>(b.columns.size()) == k,
                   "mma: d is {}x{}, a {}x{}, b {}x{}", m, n, a.rows.size(), k, b.rows.size(), b.columns.size());
     CODETTA_CHECK(m % tm == 0 && n % tn == 0 && k % tk == 0, "mma: {}x{}x{} is not made of tiles {}x{}x{}", m, n, k, tm, tn, tk);
 
     const bool generic = atom.spelling.kind == tile::Spelling::Kind::generic;
-    const auto d_values = value_coordinates(atom.d, true), a_values = value_coordinates(atom.a, false), b_values = value_coordinates(atom.b, false);
+    const auto d_values = value_coordinates(atom.d, true), a_values = value_coordinates(atom.a, false),
+               b_values = value_coordinates(atom.b, false);
     llvm::Function* intrinsic = nullptr;
     llvm::Type *d_type = ir.lanes_of(ir.type(atom.d.dtype), static_cast<int>(d_values.size())), *a_type = d_type, *b_type = d_type;
     if (!generic) {
@@ -76,10 +80,12 @@ void X86Statements::multiply_vectors(const tile::Mma& s, const tile::Atom& atom)
     }
 
     // Offsets of a tile's register values relative to its first element, as long as all tiles agree; else per tile.
-    const auto gather = [&](const View& view, const Grid& grid, int64_t row, int64_t column, const std::vector<std::pair<int64_t, int64_t>>& values, llvm::Type* type) {
+    const auto gather = [&](const View& view, const Grid& grid, int64_t row, int64_t column,
+                            const std::vector<std::pair<int64_t, int64_t>>& values, llvm::Type* type) {
         Access first = memory.access(view);
         std::vector<Expr> at;
-        for (const auto& [r, c] : values) at.push_back(grid.rows[static_cast<size_t>(row + r)] + grid.columns[static_cast<size_t>(column + c)]);
+        for (const auto& [r, c] : values)
+            at.push_back(grid.rows[static_cast<size_t>(row + r)] + grid.columns[static_cast<size_t>(column + c)]);
         bool contiguous = true;
         for (size_t i = 1; i < at.size(); ++i) contiguous = contiguous && (at[i] - at[0]).is(static_cast<int64_t>(i));
         first.offset.add(kernel.integers.resolve(at[0]));
@@ -104,7 +110,8 @@ void X86Statements::multiply_vectors(const tile::Mma& s, const tile::Atom& atom)
             llvm::Value* element = memory.load(one, 1);
             value = count == 1 ? element : ir.b.CreateInsertElement(value, element, static_cast<uint64_t>(i));
         }
-        const int64_t type_bits = static_cast<int64_t>(type->getPrimitiveSizeInBits().getFixedValue()), value_bits = count * scalar::bytes(first.dtype) * 8;
+        const int64_t type_bits = static_cast<int64_t>(type->getPrimitiveSizeInBits().getFixedValue()),
+                      value_bits = count * scalar::bytes(first.dtype) * 8;
         if (value_bits == type_bits) return ir.b.CreateBitCast(value, type);
         value = count == 1 ? value : ir.b.CreateBitCast(value, ir.integer(static_cast<int>(value_bits)));
         return ir.b.CreateBitCast(ir.splat(value, static_cast<int>(type_bits / value_bits)), type);
@@ -113,7 +120,8 @@ void X86Statements::multiply_vectors(const tile::Mma& s, const tile::Atom& atom)
         Access place = memory.access(s.d);
         std::vector<Expr> at;
         for (const auto& [r, c] : d_values) at.push_back(d.rows[static_cast<size_t>(i + r)] + d.columns[static_cast<size_t>(j + c)]);
-        for (size_t v = 1; v < at.size(); ++v) CODETTA_CHECK((at[v] - at[0]).is(static_cast<int64_t>(v)), "the accumulators of '{}' must lie in a row", atom.name);
+        for (size_t v = 1; v < at.size(); ++v)
+            CODETTA_CHECK((at[v] - at[0]).is(static_cast<int64_t>(v)), "the accumulators of '{}' must lie in a row", atom.name);
         place.offset.add(kernel.integers.resolve(at[0]));
         return place;
     };

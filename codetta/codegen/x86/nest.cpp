@@ -9,9 +9,7 @@ namespace codetta::codegen::x86 {
 
 namespace {
 
-int64_t pieces_along(int64_t extent, int64_t lanes) {
-    return extent / lanes + std::popcount(static_cast<uint64_t>(extent % lanes));
-}
+int64_t pieces_along(int64_t extent, int64_t lanes) { return extent / lanes + std::popcount(static_cast<uint64_t>(extent % lanes)); }
 
 class Runner {
 public:
@@ -19,13 +17,15 @@ public:
         for (int d = 0; d < static_cast<int>(plan.space.dims.size()); ++d)
             if (d != plan.vector_dim) order_.push_back(d);
         // Rolled dims outside, then by falling stride of the last view: rows before columns.
-        std::stable_sort(order_.begin(), order_.end(), [&](int a, int b) { return plan.rolled[static_cast<size_t>(a)] > plan.rolled[static_cast<size_t>(b)]; });
+        std::stable_sort(order_.begin(), order_.end(),
+                         [&](int a, int b) { return plan.rolled[static_cast<size_t>(a)] > plan.rolled[static_cast<size_t>(b)]; });
     }
 
     void from(size_t level, std::vector<Offset> at) {
         if (level == order_.size()) return along_vector(std::move(at));
         const auto& dim = plan_.space.dims[static_cast<size_t>(order_[level])];
-        if (plan_.rolled[static_cast<size_t>(order_[level])]) return loop(0, dim.extent, 1, [&](const sym::Expr& i) { from(level + 1, moved(at, dim, i)); });
+        if (plan_.rolled[static_cast<size_t>(order_[level])])
+            return loop(0, dim.extent, 1, [&](const sym::Expr& i) { from(level + 1, moved(at, dim, i)); });
         for (int64_t i = 0; i < dim.extent; ++i) from(level + 1, moved(at, dim, i));
     }
 
@@ -84,7 +84,8 @@ private:
 int64_t Plan::pieces() const {
     int64_t count = 1;
     for (int d = 0; d < static_cast<int>(space.dims.size()); ++d)
-        count *= d == vector_dim ? pieces_along(space.dims[static_cast<size_t>(d)].extent, lanes) : space.dims[static_cast<size_t>(d)].extent;
+        count *=
+            d == vector_dim ? pieces_along(space.dims[static_cast<size_t>(d)].extent, lanes) : space.dims[static_cast<size_t>(d)].extent;
     return count;
 }
 

@@ -1,4 +1,5 @@
-// Reduce within a thread: along the lanes when the kept elements are contiguous, else across lanes at the end. Grouping depends on the shape alone.
+// Reduce within a thread: along the lanes when the kept elements are contiguous, else across lanes at the end. Grouping depends on the
+// shape alone.
 #include "codetta/base/error.h"
 #include "codetta/codegen/scalar_body.h"
 #include "codetta/codegen/x86/statements.h"
@@ -9,8 +10,8 @@ namespace codetta::codegen::x86 {
 
 namespace {
 
-constexpr int64_t kChains = 4;           // independent partial results: hides the latency of combine
-constexpr int64_t kMostUnrolled = 64;    // vectors of one kept element
+constexpr int64_t kChains = 4;        // independent partial results: hides the latency of combine
+constexpr int64_t kMostUnrolled = 64; // vectors of one kept element
 
 using State = std::vector<llvm::Value*>;
 
@@ -57,7 +58,8 @@ void X86Statements::emit(const tile::Reduce& s) {
     for (const auto& v : s.destinations) registers = registers || kernel.is_register(v);
     roll(kept, registers ? INT64_MAX : 8);
     roll(folded, registers && folded.pieces() <= 4 * kMostUnrolled ? INT64_MAX : 4);
-    for (size_t i = 0; i < states; ++i) sources[i].stride = vector_dim < 0 ? sym::Expr(0) : space.dims[static_cast<size_t>(vector_dim)].strides[i];
+    for (size_t i = 0; i < states; ++i)
+        sources[i].stride = vector_dim < 0 ? sym::Expr(0) : space.dims[static_cast<size_t>(vector_dim)].strides[i];
     for (size_t i = 0; i < states; ++i) destinations[i].stride = across || vector_dim < 0 ? sym::Expr(0) : sym::Expr(1);
 
     const auto combine = [&](const State& a, const State& b) {
@@ -65,7 +67,8 @@ void X86Statements::emit(const tile::Reduce& s) {
         in.insert(in.end(), b.begin(), b.end());
         return body.emit(s.combine, in, Ir::lanes(a[0]));
     };
-    const auto load = [&](const std::vector<Access>& from, size_t first_view, const std::vector<Offset>& at, const std::vector<Offset>* more, int width) {
+    const auto load = [&](const std::vector<Access>& from, size_t first_view, const std::vector<Offset>& at,
+                          const std::vector<Offset>* more, int width) {
         State state;
         for (size_t i = 0; i < states; ++i) {
             Access a = from[i];
@@ -93,7 +96,8 @@ void X86Statements::emit(const tile::Reduce& s) {
             for (int width = Ir::lanes(v[0]); width > 1; width /= 2) {
                 State low, high;
                 for (auto* value : v) {
-                    low.push_back(width == 2 ? ir.b.CreateExtractElement(value, uint64_t{0}) : ir.shuffle(value, value, width / 2, [](int i) { return i; }));
+                    low.push_back(width == 2 ? ir.b.CreateExtractElement(value, uint64_t{0})
+                                             : ir.shuffle(value, value, width / 2, [](int i) { return i; }));
                     high.push_back(width == 2 ? ir.b.CreateExtractElement(value, uint64_t{1})
                                               : ir.shuffle(value, value, width / 2, [&](int i) { return i + width / 2; }));
                 }
@@ -164,7 +168,8 @@ void X86Statements::emit(const tile::Reduce& s) {
             });
             for (auto& r : running) {
                 State last;
-                for (size_t i = 0; i < states; ++i) last.push_back(ir.b.CreateLoad(ir.lanes_of(ir.value_type(sources[i].dtype), r.width), r.slots[i]));
+                for (size_t i = 0; i < states; ++i)
+                    last.push_back(ir.b.CreateLoad(ir.lanes_of(ir.value_type(sources[i].dtype), r.width), r.slots[i]));
                 total = combine(total, across ? fold_lanes(last) : last);
             }
         }

@@ -1,4 +1,5 @@
-// AMX: tile registers by literal numbers, so that each statement is one instruction (LLVM's typed form would load a configuration in every function).
+// AMX: tile registers by literal numbers, so that each statement is one instruction (LLVM's typed form would load a configuration in every
+// function).
 #include "codetta/base/error.h"
 #include "codetta/codegen/x86/statements.h"
 #include "codetta/tile/view.h"
@@ -22,7 +23,8 @@ int X86Statements::tile_number(const View& v, int64_t element_offset) {
 
 namespace {
 
-// A view of tile registers taken apart: dims inside a row, dims over the 16 rows, dims over tiles. The second view, if any, is the memory on the other side.
+// A view of tile registers taken apart: dims inside a row, dims over the 16 rows, dims over tiles. The second view, if any, is the memory
+// on the other side.
 struct TileDims {
     std::vector<Dim> columns, rows, tiles;
 };
@@ -38,7 +40,8 @@ TileDims take_apart(std::span<const layout::Layout> layouts, int64_t columns) {
         const int64_t border = *stride < columns ? columns : *stride < 16 * columns ? 16 * columns : INT64_MAX;
         if (border != INT64_MAX && dim.extent * *stride > border) { // reaches over the border: two dims
             const int64_t inner = border / *stride;
-            CODETTA_CHECK(inner * *stride == border && dim.extent % inner == 0, "a view of tile registers is not made of whole rows and tiles");
+            CODETTA_CHECK(inner * *stride == border && dim.extent % inner == 0,
+                          "a view of tile registers is not made of whole rows and tiles");
             Dim outer = dim;
             outer.extent = dim.extent / inner;
             for (auto& s : outer.strides) s = s * inner;
@@ -50,7 +53,8 @@ TileDims take_apart(std::span<const layout::Layout> layouts, int64_t columns) {
     int64_t in_row = 1, rows = 1;
     for (const auto& d : result.columns) in_row *= d.extent;
     for (const auto& d : result.rows) rows *= d.extent;
-    CODETTA_CHECK(in_row == columns && rows == 16, "a tile statement moves {} rows of {} elements instead of 16 of {}", rows, in_row, columns);
+    CODETTA_CHECK(in_row == columns && rows == 16, "a tile statement moves {} rows of {} elements instead of 16 of {}", rows, in_row,
+                  columns);
     return result;
 }
 
@@ -65,18 +69,21 @@ void X86Statements::copy_tiles(const tile::Copy& s) {
     const int64_t columns = 64 / scalar::bytes(dtype);
     const layout::Layout layouts[] = {registers.layout, mem.layout};
     TileDims dims = take_apart(layouts, columns);
-    for (const auto& d : dims.columns) CODETTA_CHECK(d.strides[1] == d.strides[0], "a row of a tile must be contiguous in memory, in the order of the register");
+    for (const auto& d : dims.columns)
+        CODETTA_CHECK(d.strides[1] == d.strides[0], "a row of a tile must be contiguous in memory, in the order of the register");
     std::optional<sym::Expr> pitch;
     for (const auto& d : dims.rows)
         if (d.strides[0].is(columns)) pitch = d.strides[1];
     CODETTA_CHECK(pitch.has_value(), "the rows of a tile must follow each other");
     for (const auto& d : dims.rows)
-        CODETTA_CHECK(d.strides[1] == *pitch * (*d.strides[0].constant() / columns), "the rows of a tile must lie at one distance in memory");
+        CODETTA_CHECK(d.strides[1] == *pitch * (*d.strides[0].constant() / columns),
+                      "the rows of a tile must lie at one distance in memory");
     llvm::Value* bytes = kernel.integers.emit(*pitch * scalar::bytes(dtype));
     Plan plan{{dims.tiles}, -1, 1, std::vector<bool>(dims.tiles.size(), false), 1};
     run(kernel, plan, [&](const std::vector<Offset>& at, int) {
         llvm::Value* number = ir.b.getInt8(static_cast<uint8_t>(tile_number(registers, at[0].constant)));
-        ir.call(load ? llvm::Intrinsic::x86_tileloadd64 : llvm::Intrinsic::x86_tilestored64, {}, {number, memory.address(moved(memory.access(mem), at[1])), bytes});
+        ir.call(load ? llvm::Intrinsic::x86_tileloadd64 : llvm::Intrinsic::x86_tilestored64, {},
+                {number, memory.address(moved(memory.access(mem), at[1])), bytes});
     });
 }
 
@@ -103,7 +110,8 @@ void X86Statements::multiply_tiles(const tile::Mma& s, const tile::Atom& atom) {
     };
     const auto expect = [&](const View& v, const char* which, int64_t row, int64_t column, int64_t wanted) {
         const int64_t got = offset(v, row, column) - offset(v, 0, 0);
-        CODETTA_CHECK(got == wanted, "{} of '{}': element ({}, {}) lies at {} of its tile register instead of {}", which, atom.name, row, column, got, wanted);
+        CODETTA_CHECK(got == wanted, "{} of '{}': element ({}, {}) lies at {} of its tile register instead of {}", which, atom.name, row,
+                      column, got, wanted);
     };
     for (int64_t i : {1, 15}) {
         expect(s.d, "d", i, 0, i * tn);
@@ -114,8 +122,11 @@ void X86Statements::multiply_tiles(const tile::Mma& s, const tile::Atom& atom) {
         expect(s.b, "b", 0, i * pack, i * tk);
         expect(s.b, "b", 0, i * pack + 1, i * tk + 1);
     }
-    const int64_t m = tile::static_size(s.d.layout.mode(0)), n = tile::static_size(s.d.layout.mode(1)), k = tile::static_size(s.a.layout.mode(1));
-    const auto number = [&](const View& v, int64_t row, int64_t column) { return ir.b.getInt8(static_cast<uint8_t>(tile_number(v, offset(v, row, column)))); };
+    const int64_t m = tile::static_size(s.d.layout.mode(0)), n = tile::static_size(s.d.layout.mode(1)),
+                  k = tile::static_size(s.a.layout.mode(1));
+    const auto number = [&](const View& v, int64_t row, int64_t column) {
+        return ir.b.getInt8(static_cast<uint8_t>(tile_number(v, offset(v, row, column))));
+    };
     for (int64_t p = 0; p < k; p += tk)
         for (int64_t i = 0; i < m; i += tm)
             for (int64_t j = 0; j < n; j += tn) {

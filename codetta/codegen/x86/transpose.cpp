@@ -4,7 +4,8 @@ namespace codetta::codegen::x86 {
 
 std::vector<llvm::Value*> transpose(Ir& ir, int rows, int columns, const std::function<llvm::Value*(int, int)>& chunk) {
     std::vector<llvm::Value*> out;
-    const auto in_lane = [&](llvm::Value* a, llvm::Value* b, int s0, int s1, int s2, int s3) { // as vunpck and vshufps: the same in each 128-bit lane
+    const auto in_lane = [&](llvm::Value* a, llvm::Value* b, int s0, int s1, int s2,
+                             int s3) { // as vunpck and vshufps: the same in each 128-bit lane
         const int source[] = {s0, s1, s2, s3};
         return ir.shuffle(a, b, rows, [&](int i) {
             const int lane = i / 4 * 4, from = source[i % 4];
@@ -18,7 +19,8 @@ std::vector<llvm::Value*> transpose(Ir& ir, int rows, int columns, const std::fu
             for (int row = r; row < rows; row += 4) parts.push_back(chunk(row, q));
             for (int lanes = 4; parts.size() > 1; lanes *= 2) {
                 std::vector<llvm::Value*> joined;
-                for (size_t i = 0; i < parts.size(); i += 2) joined.push_back(ir.shuffle(parts[i], parts[i + 1], 2 * lanes, [](int i) { return i; }));
+                for (size_t i = 0; i < parts.size(); i += 2)
+                    joined.push_back(ir.shuffle(parts[i], parts[i + 1], 2 * lanes, [](int i) { return i; }));
                 parts = std::move(joined);
             }
             t[r] = parts[0];

@@ -107,7 +107,8 @@ private:
             const auto maker = makers_.find(v);
             if (maker == makers_.end() || value(v).storage == 0) break;
             const std::vector<uint32_t> read = tensors_read(*maker->second);
-            const auto parent = std::find_if(read.begin(), read.end(), [&](uint32_t p) { return p != v && value(p).storage == value(v).storage; });
+            const auto parent =
+                std::find_if(read.begin(), read.end(), [&](uint32_t p) { return p != v && value(p).storage == value(v).storage; });
             if (parent == read.end()) break;
             v = *parent;
         }
@@ -215,11 +216,11 @@ private:
     const ImportedGraph& imported_;
     const Selection& selection_;
     graph::GraphBuilder builder_;
-    std::map<uint32_t, ValueId> values_;   // of the imported tensors
+    std::map<uint32_t, ValueId> values_; // of the imported tensors
     std::map<uint32_t, const ImportedNode*> makers_;
     std::set<uint32_t> inputs_, written_;
     std::vector<InPlace> writes_;
-    std::map<uint32_t, uint32_t> copies_;  // result of a copy_ -> what it wrote into
+    std::map<uint32_t, uint32_t> copies_; // result of a copy_ -> what it wrote into
     std::map<uint32_t, ValueId> fresh_;
 };
 

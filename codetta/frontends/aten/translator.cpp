@@ -145,7 +145,8 @@ void Translator::expect_absent(std::string_view name) const {
 
 ValueId Translator::mapped(const TensorRef& tensor) const {
     const auto found = values_->find(tensor.value);
-    CODETTA_CHECK(found != values_->end(), "{} reads %{}, which the part does not hold", node_->name, imported_->values.at(tensor.value).name);
+    CODETTA_CHECK(found != values_->end(), "{} reads %{}, which the part does not hold", node_->name,
+                  imported_->values.at(tensor.value).name);
     return found->second;
 }
 

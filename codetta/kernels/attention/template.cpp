@@ -25,9 +25,9 @@ using sym::Expr;
 
 namespace {
 
-constexpr int64_t kBlockRows = 48;   // rows whose values lie in scratch together
-constexpr int64_t kChunkRows = 192;  // rows of one task: what packing b's panels is shared by
-constexpr int64_t kPad = 64;         // inner extents in scratch are multiples of this
+constexpr int64_t kBlockRows = 48;  // rows whose values lie in scratch together
+constexpr int64_t kChunkRows = 192; // rows of one task: what packing b's panels is shared by
+constexpr int64_t kPad = 64;        // inner extents in scratch are multiples of this
 
 template <class Id>
 bool contains(const std::vector<Id>& ids, Id id) {
@@ -37,7 +37,7 @@ bool contains(const std::vector<Id>& ids, Id id) {
 // A product stage: rows of a (an operand or an earlier stage) times columns of b (an operand).
 struct Product {
     Contraction view;
-    std::optional<gemm::Side> a;  // nullopt: the stage `a_stage`
+    std::optional<gemm::Side> a; // nullopt: the stage `a_stage`
     uint32_t a_stage = 0;
     gemm::Side b;
     gemm::X86Config config;
@@ -45,9 +45,9 @@ struct Product {
 };
 
 struct Plan {
-    AxisId row;                // the rows of every product
+    AxisId row; // the rows of every product
     std::vector<AxisId> batch;
-    std::map<uint32_t, Product> products;  // by stage
+    std::map<uint32_t, Product> products; // by stage
 };
 
 bool reads_whole_rows(const Problem& p, const Read& r) {
@@ -80,9 +80,10 @@ base::Verdict plan_of(const Problem& p, const base::Target& target, Plan& plan) 
         made.b = *b;
         DType a_dtype = DType::f32;
         if (ra.from == Read::From::stage) {
-            if (!reads_whole_rows(p, ra) || p.stages[ra.source].axes.back() != made.k) return base::Verdict::no("a product reads another stage across its rows");
+            if (!reads_whole_rows(p, ra) || p.stages[ra.source].axes.back() != made.k)
+                return base::Verdict::no("a product reads another stage across its rows");
             made.a_stage = ra.source;
-            a_dtype = b->dtype;  // rounded to the columns' dtype, as a 16-bit eager product does
+            a_dtype = b->dtype; // rounded to the columns' dtype, as a 16-bit eager product does
         } else {
             made.a = gemm::side(p, ra, plan.row, made.k, plan.batch);
             if (!made.a) return base::Verdict::no("the rows of a product are not a strided array");
@@ -97,7 +98,8 @@ base::Verdict plan_of(const Problem& p, const base::Target& target, Plan& plan) 
 class Emitter {
 public:
     Emitter(const Problem& p, const Plan& plan, const base::Target& target)
-        : p_(p), plan_(plan), schedule_(schedule(p, plan, target)), b_("attention_" + target.name), bind_(p, b_), at_(p, b_, bind_), loops_(p, schedule_, b_, at_) {
+        : p_(p), plan_(plan), schedule_(schedule(p, plan, target)), b_("attention_" + target.name), bind_(p, b_), at_(p, b_, bind_),
+          loops_(p, schedule_, b_, at_) {
         for (const auto& [stage, product] : plan.products) block_pad_ = std::max(block_pad_, product.config.mr);
     }
 
@@ -116,7 +118,8 @@ public:
         for (uint32_t s = 0; s < p_.stages.size(); ++s)
             if (schedule_.stored[s]) memory_.emplace(s, scratch_of(s));
         const Expr begin = b_.let("begin", index.back() * kChunkRows), end = b_.let("end", sym::min(begin + kChunkRows, rows()));
-        b_.loop("block", begin, end, kBlockRows, [&](const Expr& first) { block(first, b_.let("last", sym::min(first + kBlockRows, end))); });
+        b_.loop("block", begin, end, kBlockRows,
+                [&](const Expr& first) { block(first, b_.let("last", sym::min(first + kBlockRows, end))); });
         return bind_.make(std::move(b_).finish());
     }
 
@@ -142,7 +145,8 @@ private:
         const gemm::PanelFormat format{product.config.nr, product.config.group, product.config.dtype, v.k};
         tile::View from = bind_.operand(product.b.operand);
         from.offset = from.offset + at_.here(product.b.offset);
-        const tile::View panels = b_.scratch("panels", product.config.dtype, tile::make_layout({sym::ceil_div(v.n, format.width) * format.elements()}, {1}));
+        const tile::View panels =
+            b_.scratch("panels", product.config.dtype, tile::make_layout({sym::ceil_div(v.n, format.width) * format.elements()}, {1}));
         b_.loop("panel", 0, sym::ceil_div(v.n, format.width), [&](const Expr& i) {
             tile::View panel = panels;
             panel.offset = panel.offset + i * format.elements();
@@ -150,7 +154,8 @@ private:
         });
         panels_.emplace(stage, panels);
         if (!product.a || product.a->dtype != product.config.dtype || b_.facts().divisor(v.k) % product.config.group != 0)
-            converted_.emplace(stage, b_.scratch("rows", product.config.dtype, tile::make_layout({product.config.mr * gemm::converted_row(v.k)}, {1})));
+            converted_.emplace(
+                stage, b_.scratch("rows", product.config.dtype, tile::make_layout({product.config.mr * gemm::converted_row(v.k)}, {1})));
     }
 
     // A block of rows of a stage's value; a few rows more in front, since a last tile of rows may step back.
@@ -238,7 +243,11 @@ private:
                 tile::View panel = panels_.at(stage);
                 panel.offset = panel.offset + j * format.elements();
                 const tile::View acc = gemm::register_tile(b_, c, a, offsets, k_stride, panel, format.padded_k(), product.view.accumulator);
-                b_.copy(acc, {out.view.buffer, out.view.offset + top * out_row + j * c.nr, tile::make_layout({layout::IntTuple(c.mr), layout::IntTuple(c.nr)}, {layout::IntTuple(out_row), layout::IntTuple(1)}), {}});
+                b_.copy(acc, {out.view.buffer,
+                              out.view.offset + top * out_row + j * c.nr,
+                              tile::make_layout({layout::IntTuple(c.mr), layout::IntTuple(c.nr)},
+                                                {layout::IntTuple(out_row), layout::IntTuple(1)}),
+                              {}});
             });
         });
         if (st.writes.empty()) return;
@@ -281,7 +290,9 @@ Candidate build(const Problem& p, const BuildContext& context) {
     if (range.lo < mr) {
         std::vector<sym::Condition> guard;
         if (range.hi >= mr) guard.push_back(sym::lt(rows, mr));
-        c.variants.push_back({std::move(guard), {nest::emit(p, nest::schedule(p, context.target->vector_bits), "attention_rows_" + context.target->name)}, {}});
+        c.variants.push_back({std::move(guard),
+                              {nest::emit(p, nest::schedule(p, context.target->vector_bits), "attention_rows_" + context.target->name)},
+                              {}});
     }
     if (range.hi >= mr) c.variants.push_back({{}, {Emitter(p, plan, *context.target).run()}, {}});
     return c;

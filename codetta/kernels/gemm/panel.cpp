@@ -14,14 +14,17 @@ using sym::Expr;
 
 namespace {
 
-constexpr int64_t kBlock = 16;  // the square that is transposed at a time
+constexpr int64_t kBlock = 16; // the square that is transposed at a time
 
-tile::View matrix(const tile::View& memory, const Expr& offset, int64_t rows, const Expr& row_stride, int64_t columns, const Expr& column_stride) {
-    return {memory.buffer, memory.offset + offset, tile::make_layout({IntTuple(rows), IntTuple(columns)}, {IntTuple(row_stride), IntTuple(column_stride)}), memory.swizzle};
+tile::View matrix(const tile::View& memory, const Expr& offset, int64_t rows, const Expr& row_stride, int64_t columns,
+                  const Expr& column_stride) {
+    return {memory.buffer, memory.offset + offset,
+            tile::make_layout({IntTuple(rows), IntTuple(columns)}, {IntTuple(row_stride), IntTuple(column_stride)}), memory.swizzle};
 }
 
 // columns x ks of b, cast to the panel's dtype when it differs, into the panel.
-void move(tile::Builder& b, const PanelFormat& format, const tile::View& from, const tile::View& to, const Expr& columns_left, const Expr& k_left) {
+void move(tile::Builder& b, const PanelFormat& format, const tile::View& from, const tile::View& to, const Expr& columns_left,
+          const Expr& k_left) {
     std::vector<tile::Limit> limits{tile::limit_of_mode(from.layout, 0, columns_left), tile::limit_of_mode(from.layout, 1, k_left)};
     if (b.dtype(from) == format.dtype) {
         b.copy(from, to, {.limits = limits});
@@ -36,15 +39,19 @@ void move(tile::Builder& b, const PanelFormat& format, const tile::View& from, c
 
 } // namespace
 
-void pack_panel(tile::Builder& b, const View& v, const PanelFormat& format, const tile::View& b_memory, const Expr& n0, const tile::View& panel) {
+void pack_panel(tile::Builder& b, const View& v, const PanelFormat& format, const tile::View& b_memory, const Expr& n0,
+                const tile::View& panel) {
     const Expr row0 = n0 * v.b.row_stride;
     const int64_t step = v.b.k_stride.is(1) ? kBlock : format.group;
     const auto at_k = [&](const Expr& k0, int64_t ks, const Expr& k_left) {
         const int64_t columns = v.b.k_stride.is(1) ? std::min(kBlock, format.width) : format.width;
         for (int64_t c = 0; c < format.width; c += columns) {
-            const tile::View from = matrix(b_memory, row0 + c * v.b.row_stride + k0 * v.b.k_stride, columns, v.b.row_stride, ks, v.b.k_stride);
+            const tile::View from =
+                matrix(b_memory, row0 + c * v.b.row_stride + k0 * v.b.k_stride, columns, v.b.row_stride, ks, v.b.k_stride);
             tile::View to = matrix(panel, k0 * format.width + c * format.group, columns, format.group, ks, format.width);
-            if (format.group > 1) to.layout = tile::make_layout({IntTuple(columns), IntTuple{IntTuple(format.group), IntTuple(ks / format.group)}}, {IntTuple(format.group), IntTuple{IntTuple(1), IntTuple(format.group * format.width)}});
+            if (format.group > 1)
+                to.layout = tile::make_layout({IntTuple(columns), IntTuple{IntTuple(format.group), IntTuple(ks / format.group)}},
+                                              {IntTuple(format.group), IntTuple{IntTuple(1), IntTuple(format.group * format.width)}});
             move(b, format, from, to, v.n - n0 - c, k_left);
         }
     };

@@ -64,7 +64,8 @@ std::optional<View> match(const Problem& p, base::Verdict* why_not) {
     View v;
     v.product = products[0];
     const Stage& product = p.stage(v.product.stage);
-    if (v.product.m.size() > 1 || v.product.n.size() > 1 || v.product.k.size() > 1) return no("rows, columns or the reduced dimension lie in several axes that do not merge");
+    if (v.product.m.size() > 1 || v.product.n.size() > 1 || v.product.k.size() > 1)
+        return no("rows, columns or the reduced dimension lie in several axes that do not merge");
     for (const Stage& s : p.stages)
         if (&s != &product && !on_own_domain(p, s, product)) return no("a stage is not an epilogue of the product");
     v.batch = v.product.batch;
@@ -72,7 +73,8 @@ std::optional<View> match(const Problem& p, base::Verdict* why_not) {
     if (!v.product.n.empty()) v.n_axis = v.product.n[0], v.n = p.axis(*v.n_axis).extent;
     v.k = p.axis(v.product.k[0]).extent;
     v.accumulator = product.combiner->state[0];
-    auto a = side(p, product.reads[v.product.a], v.m_axis, v.product.k[0], v.batch), b = side(p, product.reads[v.product.b], v.n_axis, v.product.k[0], v.batch);
+    auto a = side(p, product.reads[v.product.a], v.m_axis, v.product.k[0], v.batch),
+         b = side(p, product.reads[v.product.b], v.n_axis, v.product.k[0], v.batch);
     if (!a || !b) return no("an operand is not a strided array");
     if (!v.n_axis) return no("it has no columns");
     v.a = std::move(*a);

@@ -19,17 +19,19 @@ using tile::Builder;
 namespace {
 
 constexpr int64_t kUnroll = 4;
-constexpr int64_t kConvert = 64;  // elements of a row of `a` that are converted at a time
+constexpr int64_t kConvert = 64; // elements of a row of `a` that are converted at a time
 
 PanelFormat format_of(const View& v, const X86Config& c) { return {c.nr, c.group, c.dtype, v.k}; }
 
 std::string name_of(const char* what, const View& v, const X86Config& c) {
-    return fmt::format("{}_x86_{}_{}_{}_{}x{}", what, scalar::to_string(v.a.dtype), scalar::to_string(v.b.dtype), scalar::to_string(v.accumulator), c.mr, c.nr);
+    return fmt::format("{}_x86_{}_{}_{}_{}x{}", what, scalar::to_string(v.a.dtype), scalar::to_string(v.b.dtype),
+                       scalar::to_string(v.accumulator), c.mr, c.nr);
 }
 
 } // namespace
 
-tile::View register_tile(Builder& b, const X86Config& c, const tile::View& a, const std::vector<Expr>& rows, const Expr& k_stride, const tile::View& panel, const Expr& padded_k, DType accumulator) {
+tile::View register_tile(Builder& b, const X86Config& c, const tile::View& a, const std::vector<Expr>& rows, const Expr& k_stride,
+                         const tile::View& panel, const Expr& padded_k, DType accumulator) {
     const tile::AtomSet atoms = targets::atoms();
     for (const std::string& feature : atoms.get(c.atom).required) b.require(feature);
     const auto mr = static_cast<int64_t>(rows.size());
@@ -46,9 +48,13 @@ tile::View register_tile(Builder& b, const X86Config& c, const tile::View& a, co
             const tile::View bv = b.rmem("bv", c.dtype, {c.nr, c.group});
             b.copy({panel.buffer, panel.offset + k0 * c.nr, bv.layout, {}}, bv);
             const auto a_view = [&](size_t first, int64_t n, const Expr& row_stride) {
-                return tile::View{a.buffer, a.offset + rows[first] + k0 * k_stride, tile::make_layout({IntTuple(n), IntTuple(c.group)}, {IntTuple(row_stride), IntTuple(k_stride)}), {}};
+                return tile::View{a.buffer,
+                                  a.offset + rows[first] + k0 * k_stride,
+                                  tile::make_layout({IntTuple(n), IntTuple(c.group)}, {IntTuple(row_stride), IntTuple(k_stride)}),
+                                  {}};
             };
-            if (evenly) b.mma(c.atom, acc, a_view(0, mr, rows[1] - rows[0]), bv);
+            if (evenly)
+                b.mma(c.atom, acc, a_view(0, mr, rows[1] - rows[0]), bv);
             else
                 for (int64_t r = 0; r < mr; ++r) b.mma(c.atom, tile::slice(acc, 0, r, 1), a_view(static_cast<size_t>(r), 1, 0), bv);
         }
@@ -80,7 +86,8 @@ namespace {
 
 class Product {
 public:
-    Product(const Problem& p, const View& v, const X86Config& c) : p_(p), v_(v), c_(c), b_(name_of("gemm", v, c)), bind_(p, b_), at_(p, b_, bind_), format_(format_of(v, c)) {}
+    Product(const Problem& p, const View& v, const X86Config& c)
+        : p_(p), v_(v), c_(c), b_(name_of("gemm", v, c)), bind_(p, b_), at_(p, b_, bind_), format_(format_of(v, c)) {}
 
     Kernel run() {
         std::vector<std::string> names;
@@ -106,10 +113,13 @@ public:
             b.offset = b.offset + b_offset;
             pack_panel(b_, v_, format_, b, n0_, panel_);
         }
-        if (v_.a.dtype != c_.dtype || (c_.group > 1 && (!v_.a.k_stride.is(1) || b_.facts().divisor(v_.k) % c_.group != 0))) converted_a_ = b_.scratch("a_tile", c_.dtype, tile::make_layout({c_.mr * converted_row(v_.k)}, {1}));
+        if (v_.a.dtype != c_.dtype || (c_.group > 1 && (!v_.a.k_stride.is(1) || b_.facts().divisor(v_.k) % c_.group != 0)))
+            converted_a_ = b_.scratch("a_tile", c_.dtype, tile::make_layout({c_.mr * converted_row(v_.k)}, {1}));
         row_tile_ = b_.scratch("tile", v_.accumulator, tile::make_layout({c_.mr * c_.nr}, {1}));
-        if (c_.few_rows) tile_of_rows(0);
-        else b_.loop("mt", 0, v_.m, c_.mr, [&](const Expr& mt) { tile_of_rows(mt); });
+        if (c_.few_rows)
+            tile_of_rows(0);
+        else
+            b_.loop("mt", 0, v_.m, c_.mr, [&](const Expr& mt) { tile_of_rows(mt); });
         return bind_.make(std::move(b_).finish());
     }
 
@@ -124,9 +134,11 @@ private:
             a = *converted_a_;
             row_stride = converted_row(v_.k);
             k_stride = 1;
-        } else a.offset = a.offset + first * row_stride;
+        } else
+            a.offset = a.offset + first * row_stride;
         std::vector<Expr> rows;
-        for (int64_t r = 0; r < c_.mr; ++r) rows.push_back(c_.few_rows && !converted_a_ ? b_.let("row", sym::min(r, v_.m - 1) * row_stride) : r * row_stride);
+        for (int64_t r = 0; r < c_.mr; ++r)
+            rows.push_back(c_.few_rows && !converted_a_ ? b_.let("row", sym::min(r, v_.m - 1) * row_stride) : r * row_stride);
         const tile::View acc = register_tile(b_, c_, a, rows, k_stride, panel_, format_.padded_k(), v_.accumulator);
         b_.copy(acc, {row_tile_.buffer, row_tile_.offset, acc.layout, {}});
         epilogue(first, mt);
@@ -155,15 +167,18 @@ private:
                     if (s == v_.product.stage.value) {
                         value = b_.rmem("row", v_.accumulator, {c_.nr});
                         b_.copy(strided(row_tile_, row_tile_.offset + r * c_.nr, c_.nr, 1), value);
-                    } else value = at_.body(st, at_.reads(st));
+                    } else
+                        value = at_.body(st, at_.reads(st));
                     at_.value(s) = {value, true, false, {}, {}};
                     at_.write(st, value);
                 }
                 at_.close_lanes();
             });
         };
-        if (b_.facts().divisor(v_.n) % c_.nr == 0) all_rows(std::nullopt);
-        else b_.when({sym::le(n0_ + c_.nr, v_.n)}, [&] { all_rows(std::nullopt); }, [&] { all_rows(v_.n - n0_); });
+        if (b_.facts().divisor(v_.n) % c_.nr == 0)
+            all_rows(std::nullopt);
+        else
+            b_.when({sym::le(n0_ + c_.nr, v_.n)}, [&] { all_rows(std::nullopt); }, [&] { all_rows(v_.n - n0_); });
     }
 
     const Problem& p_;
@@ -197,7 +212,8 @@ Kernel emit_pack(const Problem& p, const View& v, const X86Config& c) {
 
 base::Verdict configure(const base::Target& t, DType a, DType b, DType accumulator, X86Config& c) {
     if (t.vector_bits == 0) return base::Verdict::no("the target {} is no x86 CPU", t.name);
-    if (accumulator != DType::f32 && accumulator != DType::f64) return base::Verdict::no("it accumulates in {}", scalar::to_string(accumulator));
+    if (accumulator != DType::f32 && accumulator != DType::f64)
+        return base::Verdict::no("it accumulates in {}", scalar::to_string(accumulator));
     const bool wide = t.vector_bits == 512;
     c.dtype = accumulator;
     c.nr = t.vector_bits / 8 / scalar::bytes(c.dtype) * (wide ? 4 : 2);
@@ -238,7 +254,7 @@ Candidate build(const Problem& p, const BuildContext& context) {
         Variant result;
         result.guard = std::move(guard);
         if (own.prepacked) {
-            X86Config pack = c;  // one packing for all variants
+            X86Config pack = c; // one packing for all variants
             const PanelFormat format{pack.nr, pack.group, pack.dtype, v.k};
             result.temporaries.push_back({"packed", sym::ceil_div(v.n, pack.nr) * format.elements() * scalar::bytes(pack.dtype), true});
             result.kernels.push_back(emit_pack(p, v, pack));

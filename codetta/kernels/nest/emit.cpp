@@ -50,7 +50,8 @@ Kernel emit(const Problem& p, const Schedule& s, const std::string& name) {
         loops.allocate_stored();
         for (const Loop& l : s.loops) loops.run(l);
     };
-    if (!s.row_lanes) body();
+    if (!s.row_lanes)
+        body();
     else {
         const Expr begin = indices.back() * s.chunk;
         const bool whole_chunks = b.facts().divisor(lane_extent) % s.chunk == 0;

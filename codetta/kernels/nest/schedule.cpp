@@ -40,7 +40,9 @@ bool is_sequential(const Problem& p, AxisId a) {
     for (const Stage& s : p.stages)
         for (const problem::Write& w : s.writes) {
             if (access_is_indexed_along(p, s, w.access, a)) return true;
-            if (w.accumulate && std::none_of(w.access.coordinates.begin(), w.access.coordinates.end(), [&](const sym::Expr& e) { return sym::depends_on(e, p.axis(a).name); })) return true;
+            if (w.accumulate && std::none_of(w.access.coordinates.begin(), w.access.coordinates.end(),
+                                             [&](const sym::Expr& e) { return sym::depends_on(e, p.axis(a).name); }))
+                return true;
         }
     return false;
 }
@@ -53,7 +55,9 @@ std::optional<int> lie(const Problem& p, const problem::Access& access, const pr
         for (const sym::Expr* side : {&c.lhs, &c.rhs})
             if (sym::depends_on(*side, p.axis(a).name)) {
                 const auto affine = sym::as_affine(c.lhs - c.rhs, p.axis(a).name);
-                if (!affine || !(affine->coefficient.is(1) || affine->coefficient.is(-1)) || c.relation == sym::Relation::eq || c.relation == sym::Relation::ne) return std::nullopt;
+                if (!affine || !(affine->coefficient.is(1) || affine->coefficient.is(-1)) || c.relation == sym::Relation::eq ||
+                    c.relation == sym::Relation::ne)
+                    return std::nullopt;
             }
     return along->coefficient.is(0) ? 0 : along->coefficient.is(1) ? 1 : 2;
 }
@@ -74,12 +78,14 @@ std::optional<double> lane_worth(const Problem& p, const std::vector<problem::St
         if (!contains(s.axes, a) && !contains(s.reduce, a)) continue;
         for (const Read& r : s.reads) {
             if (r.from == Read::From::operand && !weigh(s, r.access, p.operands[r.source], 1)) return std::nullopt;
-            if (r.from == Read::From::index && !sym::as_affine(r.expression, p.axis(a).name) && sym::depends_on(r.expression, p.axis(a).name)) return std::nullopt;
+            if (r.from == Read::From::index && !sym::as_affine(r.expression, p.axis(a).name) &&
+                sym::depends_on(r.expression, p.axis(a).name))
+                return std::nullopt;
             if (r.from == Read::From::stage)
                 for (size_t i = 0; i < r.access.coordinates.size(); ++i) {
                     if (!sym::depends_on(r.access.coordinates[i], p.axis(a).name)) continue;
                     if (r.access.coordinates[i] != sym::Expr::symbol(p.axis(p.stages[r.source].axes[i]).name)) return std::nullopt;
-                    worth += i + 1 == r.access.coordinates.size() ? 2 : -1;  // stage values lie row major in scratch
+                    worth += i + 1 == r.access.coordinates.size() ? 2 : -1; // stage values lie row major in scratch
                 }
         }
         for (const problem::Write& w : s.writes) {
@@ -109,10 +115,11 @@ std::optional<AxisId> best_lane_axis(const Problem& p, const std::vector<problem
     double best = 0;
     for (uint32_t i = 0; i < p.axes.size(); ++i) {
         const AxisId a{i};
-        const bool used = std::any_of(stages.begin(), stages.end(), [&](problem::StageId s) { return contains(p.stage(s).axes, a) || contains(p.stage(s).reduce, a); });
+        const bool used = std::any_of(stages.begin(), stages.end(),
+                                      [&](problem::StageId s) { return contains(p.stage(s).axes, a) || contains(p.stage(s).reduce, a); });
         if (!used || p.axis(a).extent.is(1) || is_sequential(p, a)) continue;
         const auto worth = lane_worth(p, stages, a);
-        if (!worth || *worth < best || *worth <= 0) continue;  // a later, inner axis wins a tie
+        if (!worth || *worth < best || *worth <= 0) continue; // a later, inner axis wins a tie
         best = *worth;
         axis = a;
     }
@@ -163,7 +170,7 @@ bool can_join(const Problem& p, const Loop& loop, const Stage& st, const Loop& o
     for (const problem::StageId id : loop.stages) {
         const Stage& other = p.stage(id);
         if (other.scan) return false;
-        for (const problem::Write& w : other.writes)  // a later stage may read or overwrite that memory
+        for (const problem::Write& w : other.writes) // a later stage may read or overwrite that memory
             for (const problem::Write& mine : st.writes)
                 if (mine.operand == w.operand) return false;
         for (const Read& r : st.reads) {
@@ -181,7 +188,8 @@ bool can_join(const Problem& p, const Loop& loop, const Stage& st, const Loop& o
 
 } // namespace
 
-std::optional<sym::Affine> address_along(const Problem& p, const problem::Access& access, const std::vector<sym::Expr>& strides, AxisId axis) {
+std::optional<sym::Affine> address_along(const Problem& p, const problem::Access& access, const std::vector<sym::Expr>& strides,
+                                         AxisId axis) {
     return sym::as_affine(address(access, strides), p.axis(axis).name);
 }
 
@@ -202,8 +210,10 @@ void make_loops(const Problem& p, int vector_bits, const std::vector<problem::St
         Loop own = loop_of(st, s);
         const auto is_alone = [&](problem::StageId id) { return std::find(alone.begin(), alone.end(), id) != alone.end(); };
         const bool apart = is_alone(problem::StageId{i}) || (!s.loops.empty() && is_alone(s.loops.back().stages.back()));
-        if (s.loops.empty() || apart || !can_join(p, s.loops.back(), st, own)) s.loops.push_back(std::move(own));
-        else if (!own.inner.empty()) s.loops.back().outer = own.outer, s.loops.back().inner = own.inner;
+        if (s.loops.empty() || apart || !can_join(p, s.loops.back(), st, own))
+            s.loops.push_back(std::move(own));
+        else if (!own.inner.empty())
+            s.loops.back().outer = own.outer, s.loops.back().inner = own.inner;
         s.loops.back().stages.push_back(problem::StageId{i});
     }
     if (vector_bits > 0 && !s.row_lanes)
@@ -211,7 +221,9 @@ void make_loops(const Problem& p, int vector_bits, const std::vector<problem::St
     for (const Loop& loop : s.loops)
         for (const problem::StageId id : loop.stages)
             for (const Read& r : p.stage(id).reads)
-                if (r.from == Read::From::stage && std::find(loop.stages.begin(), loop.stages.end(), problem::StageId{r.source}) == loop.stages.end()) s.stored[r.source] = true;
+                if (r.from == Read::From::stage &&
+                    std::find(loop.stages.begin(), loop.stages.end(), problem::StageId{r.source}) == loop.stages.end())
+                    s.stored[r.source] = true;
 }
 
 } // namespace

@@ -16,7 +16,8 @@ Candidate build(const problem::Problem& p, const BuildContext& context) {
 } // namespace
 
 Template make() {
-    return {"reference", "the plain loop nest of any problem", [](const problem::Problem&, const BuildContext&) { return base::Verdict::yes(); }, build};
+    return {"reference", "the plain loop nest of any problem",
+            [](const problem::Problem&, const BuildContext&) { return base::Verdict::yes(); }, build};
 }
 
 } // namespace codetta::kernels::reference

@@ -1,4 +1,5 @@
-// AMX: tiles of 16 rows by 64 bytes (Intel SDM vol. 1, chapter 18). Operand b of a product lies as pairs: row k/2 of the tile holds (n, k%2).
+// AMX: tiles of 16 rows by 64 bytes (Intel SDM vol. 1, chapter 18). Operand b of a product lies as pairs: row k/2 of the tile holds (n,
+// k%2).
 #include "codetta/scalar/dtype.h"
 #include "codetta/targets/list.h"
 

@@ -49,16 +49,18 @@ graph::Attributes loss_attributes(Translator& t) {
 
 void nll_loss(Translator& t, std::string_view op) {
     if (t.type("self").rank() != 2) t.refuse("of a single row");
-    const std::vector<ValueId> made = t.add_many(std::string(op), {t.tensor("self"), t.tensor("target"), t.optional_tensor("weight")}, loss_attributes(t));
+    const std::vector<ValueId> made =
+        t.add_many(std::string(op), {t.tensor("self"), t.tensor("target"), t.optional_tensor("weight")}, loss_attributes(t));
     t.result(made.at(0), 0);
     t.result(made.at(1), 1);
 }
 
 void nll_loss_backward(Translator& t, std::string_view op) {
     if (t.type("self").rank() != 2) t.refuse("of a single row");
-    t.result(t.add(std::string(op),
-                   {t.tensor("grad_output"), t.tensor("self"), t.tensor("target"), t.optional_tensor("weight"), t.optional_tensor("total_weight")},
-                   loss_attributes(t)));
+    t.result(t.add(
+        std::string(op),
+        {t.tensor("grad_output"), t.tensor("self"), t.tensor("target"), t.optional_tensor("weight"), t.optional_tensor("total_weight")},
+        loss_attributes(t)));
 }
 
 constexpr Row rows[] = {

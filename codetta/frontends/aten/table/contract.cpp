@@ -53,11 +53,10 @@ void attention(Translator& t, std::string_view op) {
 }
 
 void attention_backward(Translator& t, std::string_view op) {
-    const std::vector<ValueId> made =
-        t.add_many(std::string(op),
-                   {t.tensor("grad_out"), t.tensor("query"), t.tensor("key"), t.tensor("value"), t.tensor("out"), t.tensor("logsumexp"),
-                    t.optional_tensor("attn_mask")},
-                   attention_attributes(t));
+    const std::vector<ValueId> made = t.add_many(std::string(op),
+                                                 {t.tensor("grad_out"), t.tensor("query"), t.tensor("key"), t.tensor("value"),
+                                                  t.tensor("out"), t.tensor("logsumexp"), t.optional_tensor("attn_mask")},
+                                                 attention_attributes(t));
     for (size_t i = 0; i < 3; i++) t.result(made.at(i), i);
 }
 

@@ -54,11 +54,13 @@ void scatter(Translator& t, std::string_view op) {
     graph::Attributes attributes = along(t);
     const bool number = t.is_number("value");
     if (number) attributes["scalar"] = t.number("value");
-    t.result(t.add(std::string(op), {t.tensor("self"), t.tensor("index"), number ? std::nullopt : t.optional_tensor("src")}, std::move(attributes)));
+    t.result(t.add(std::string(op), {t.tensor("self"), t.tensor("index"), number ? std::nullopt : t.optional_tensor("src")},
+                   std::move(attributes)));
 }
 
 void slice_scatter(Translator& t, std::string_view op) {
-    graph::Attributes attributes = {{"dim", t.dimension(t.integer("dim", 0), t.type("self").rank())}, {"start", t.size("start", 0)}, {"step", t.size("step", 1)}};
+    graph::Attributes attributes = {
+        {"dim", t.dimension(t.integer("dim", 0), t.type("self").rank())}, {"start", t.size("start", 0)}, {"step", t.size("step", 1)}};
     const sym::Expr end = t.size("end", torch_end);
     if (!end.is(torch_end)) attributes["end"] = end;
     t.result(t.add(std::string(op), {t.tensor("self"), t.cast(t.tensor("src"), t.type("self").dtype)}, std::move(attributes)));
@@ -72,8 +74,9 @@ void select_scatter(Translator& t, std::string_view op) {
 
 void as_strided_scatter(Translator& t, std::string_view op) {
     const graph::TensorType x = t.type("self");
-    t.result(t.add(std::string(op), {t.tensor("self"), t.tensor("src")},
-                   {{"size", t.sizes("size")}, {"stride", t.sizes("stride")}, {"offset", t.size("storage_offset", 0)}, {"base_strides", x.strides}}));
+    t.result(t.add(
+        std::string(op), {t.tensor("self"), t.tensor("src")},
+        {{"size", t.sizes("size")}, {"stride", t.sizes("stride")}, {"offset", t.size("storage_offset", 0)}, {"base_strides", x.strides}}));
 }
 
 constexpr Row rows[] = {

@@ -17,17 +17,17 @@ DType statistic_dtype(Translator& t, DType otherwise) {
 
 void layer_norm(Translator& t, std::string_view op) {
     const DType dtype = t.type("input").dtype;
-    const std::vector<ValueId> made =
-        t.add_many(std::string(op), {t.tensor("input"), t.optional_tensor("weight"), t.optional_tensor("bias")},
-                   {{"normalized_shape", t.sizes("normalized_shape")}, {"eps", t.real("eps", 1e-5)}, {"stat_dtype", statistic_dtype(t, dtype)}});
+    const std::vector<ValueId> made = t.add_many(
+        std::string(op), {t.tensor("input"), t.optional_tensor("weight"), t.optional_tensor("bias")},
+        {{"normalized_shape", t.sizes("normalized_shape")}, {"eps", t.real("eps", 1e-5)}, {"stat_dtype", statistic_dtype(t, dtype)}});
     for (size_t i = 0; i < 3; i++) t.result(made.at(i), i);
 }
 
 void layer_norm_backward(Translator& t, std::string_view op) {
-    const std::vector<ValueId> made =
-        t.add_many(std::string(op),
-                   {t.tensor("grad_out"), t.tensor("input"), t.tensor("mean"), t.tensor("rstd"), t.optional_tensor("weight"), t.optional_tensor("bias")},
-                   {{"normalized_shape", t.sizes("normalized_shape")}});
+    const std::vector<ValueId> made = t.add_many(std::string(op),
+                                                 {t.tensor("grad_out"), t.tensor("input"), t.tensor("mean"), t.tensor("rstd"),
+                                                  t.optional_tensor("weight"), t.optional_tensor("bias")},
+                                                 {{"normalized_shape", t.sizes("normalized_shape")}});
     for (size_t i = 0; i < 3; i++) t.result(made.at(i), i);
 }
 
@@ -49,9 +49,10 @@ void group_norm_backward(Translator& t, std::string_view op) {
 // Inference: results 1 and 2 are empty and nobody reads them.
 void batch_norm(Translator& t, std::string_view op) {
     if (t.wanted(1) || t.wanted(2)) t.refuse("its statistics are read");
-    t.result(t.add(std::string(op),
-                   {t.tensor("input"), t.tensor("running_mean"), t.tensor("running_var"), t.optional_tensor("weight"), t.optional_tensor("bias")},
-                   {{"eps", t.real("eps", 1e-5)}}));
+    t.result(t.add(
+        std::string(op),
+        {t.tensor("input"), t.tensor("running_mean"), t.tensor("running_var"), t.optional_tensor("weight"), t.optional_tensor("bias")},
+        {{"eps", t.real("eps", 1e-5)}}));
 }
 
 constexpr Row rows[] = {

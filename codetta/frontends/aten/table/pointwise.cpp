@@ -79,9 +79,7 @@ void floor_division(Translator& t, std::string_view) {
     t.result(binary_of(t, "div", "self", "other", t.promoted({"self", "other"}), {{"rounding_mode", std::string("floor")}}));
 }
 
-void power(Translator& t, std::string_view) {
-    t.result(binary_of(t, "pow", "self", "exponent", t.promoted({"self", "exponent"})));
-}
+void power(Translator& t, std::string_view) { t.result(binary_of(t, "pow", "self", "exponent", t.promoted({"self", "exponent"}))); }
 
 void square(Translator& t, std::string_view) { t.result(t.add("mul", {t.tensor("self"), t.tensor("self")})); }
 
@@ -92,16 +90,17 @@ void where(Translator& t, std::string_view) {
     const ValueId condition = t.cast(t.tensor("condition"), DType::boolean);
     Operands operands = {condition};
     for (std::string_view name : {"self", "other"})
-        operands.emplace_back(t.is_tensor(name) ? t.cast(t.tensor(name), common)
-                                                : t.add("full", {}, {{"shape", std::vector<sym::Expr>{}}, {"value", t.number(name)}, {"dtype", common}}));
+        operands.emplace_back(t.is_tensor(name)
+                                  ? t.cast(t.tensor(name), common)
+                                  : t.add("full", {}, {{"shape", std::vector<sym::Expr>{}}, {"value", t.number(name)}, {"dtype", common}}));
     t.result(t.add("where", operands));
 }
 
 void masked_fill(Translator& t, std::string_view) {
     const DType dtype = t.type("self").dtype;
-    const ValueId value =
-        t.is_tensor("value") ? t.cast(t.tensor("value"), dtype)
-                             : t.add("full", {}, {{"shape", std::vector<sym::Expr>{}}, {"value", t.number("value")}, {"dtype", dtype}});
+    const ValueId value = t.is_tensor("value")
+                              ? t.cast(t.tensor("value"), dtype)
+                              : t.add("full", {}, {{"shape", std::vector<sym::Expr>{}}, {"value", t.number("value")}, {"dtype", dtype}});
     t.result(t.add("where", {t.cast(t.tensor("mask"), DType::boolean), value, t.tensor("self")}));
 }
 
@@ -153,7 +152,8 @@ void leaky_relu(Translator& t, std::string_view) {
 }
 
 void elu(Translator& t, std::string_view) {
-    t.result(t.add("elu", {t.tensor("self")}, {{"alpha", t.real("alpha", 1)}, {"scale", t.real("scale", 1)}, {"input_scale", t.real("input_scale", 1)}}));
+    t.result(t.add("elu", {t.tensor("self")},
+                   {{"alpha", t.real("alpha", 1)}, {"scale", t.real("scale", 1)}, {"input_scale", t.real("input_scale", 1)}}));
 }
 
 void softplus(Translator& t, std::string_view) {
@@ -164,7 +164,8 @@ void addc(Translator& t, std::string_view op) {
     const DType common = t.promoted({"self", "tensor1", "tensor2"});
     graph::Attributes attributes;
     if (t.has("value")) attributes["value"] = t.number("value");
-    t.result(t.add(name_of(op), {t.cast(t.tensor("self"), common), t.cast(t.tensor("tensor1"), common), t.cast(t.tensor("tensor2"), common)},
+    t.result(t.add(name_of(op),
+                   {t.cast(t.tensor("self"), common), t.cast(t.tensor("tensor1"), common), t.cast(t.tensor("tensor2"), common)},
                    std::move(attributes)));
 }
 

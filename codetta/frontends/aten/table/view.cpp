@@ -66,7 +66,8 @@ void slice(Translator& t, std::string_view) {
 }
 
 void select(Translator& t, std::string_view) {
-    t.result(t.add("select", {t.tensor("self")}, {{"dim", t.dimension(t.integer("dim"), t.type("self").rank())}, {"index", t.size("index")}}));
+    t.result(
+        t.add("select", {t.tensor("self")}, {{"dim", t.dimension(t.integer("dim"), t.type("self").rank())}, {"index", t.size("index")}}));
 }
 
 // Parts of the given lengths along a dimension.
@@ -99,18 +100,22 @@ void unbind(Translator& t, std::string_view) {
 void diagonal(Translator& t, std::string_view) {
     const size_t rank = t.type("self").rank();
     t.result(t.add("diagonal", {t.tensor("self")},
-                   {{"offset", t.integer("offset", 0)}, {"dim1", t.dimension(t.integer("dim1", 0), rank)}, {"dim2", t.dimension(t.integer("dim2", 1), rank)}}));
+                   {{"offset", t.integer("offset", 0)},
+                    {"dim1", t.dimension(t.integer("dim1", 0), rank)},
+                    {"dim2", t.dimension(t.integer("dim2", 1), rank)}}));
 }
 
 void unfold(Translator& t, std::string_view) {
-    t.result(t.add("unfold", {t.tensor("self")},
-                   {{"dim", t.dimension(t.integer("dimension"), t.type("self").rank())}, {"size", t.integer("size")}, {"step", t.integer("step")}}));
+    t.result(t.add(
+        "unfold", {t.tensor("self")},
+        {{"dim", t.dimension(t.integer("dimension"), t.type("self").rank())}, {"size", t.integer("size")}, {"step", t.integer("step")}}));
 }
 
 void as_strided(Translator& t, std::string_view) {
     const graph::TensorType x = t.type("self");
-    t.result(t.add("as_strided", {t.tensor("self")},
-                   {{"size", t.sizes("size")}, {"stride", t.sizes("stride")}, {"offset", t.size("storage_offset", 0)}, {"base_strides", x.strides}}));
+    t.result(t.add(
+        "as_strided", {t.tensor("self")},
+        {{"size", t.sizes("size")}, {"stride", t.sizes("stride")}, {"offset", t.size("storage_offset", 0)}, {"base_strides", x.strides}}));
 }
 
 // --- moves
@@ -126,8 +131,7 @@ void cat(Translator& t, std::string_view op) {
         rank = std::max(rank, x.rank());
         parts.push_back(*v);
     }
-    if (op == "cat" && rank > 1)
-        std::erase_if(parts, [&](ValueId v) { return t.type(v).rank() == 1 && t.type(v).shape[0].is(0); });
+    if (op == "cat" && rank > 1) std::erase_if(parts, [&](ValueId v) { return t.type(v).rank() == 1 && t.type(v).shape[0].is(0); });
     if (parts.empty()) t.refuse("a list of no tensors");
     Operands operands;
     for (ValueId v : parts) operands.emplace_back(t.cast(v, *promotion.result()));
@@ -135,7 +139,8 @@ void cat(Translator& t, std::string_view op) {
 }
 
 void constant_pad(Translator& t, std::string_view) {
-    t.result(t.add("constant_pad", {t.tensor("self")}, {{"pads", t.sizes("pad")}, {"value", t.has("value") ? t.number("value") : int64_t(0)}}));
+    t.result(
+        t.add("constant_pad", {t.tensor("self")}, {{"pads", t.sizes("pad")}, {"value", t.has("value") ? t.number("value") : int64_t(0)}}));
 }
 
 void repeat(Translator& t, std::string_view) { t.result(t.add("repeat", {t.tensor("self")}, {{"repeats", t.sizes("repeats")}})); }
@@ -169,7 +174,8 @@ void triangle(Translator& t, std::string_view op) {
 
 void slice_backward(Translator& t, std::string_view) {
     const Exprs sizes = t.sizes("input_sizes");
-    graph::Attributes attributes = {{"sizes", sizes}, {"dim", t.dimension(t.integer("dim"), sizes.size())}, {"start", t.size("start")}, {"step", t.size("step")}};
+    graph::Attributes attributes = {
+        {"sizes", sizes}, {"dim", t.dimension(t.integer("dim"), sizes.size())}, {"start", t.size("start")}, {"step", t.size("step")}};
     if (!t.size("end").is(torch_end)) attributes["end"] = t.size("end");
     t.result(t.add("slice_backward", {t.tensor("grad_output")}, std::move(attributes)));
 }
