@@ -63,7 +63,6 @@ class Ground:
             if not missing:
                 record["note"] = "all present"
                 return
-            record["note"] = f"{len(missing)} installed"
             line = ["apt-get", "install", "-y", "--no-install-recommends", *missing]
             prefix = root_prefix()
             if prefix is None:
@@ -73,6 +72,7 @@ class Ground:
             if self.console.run([*prefix, *line], self.log("apt-install"), cwd=ROOT, env=env, allow_failure=True) != 0:
                 self.console.run([*prefix, "apt-get", "update"], self.log("apt-update"), cwd=ROOT, env=env)
                 self.console.run([*prefix, *line], self.log("apt-install"), cwd=ROOT, env=env)
+            record["note"] = f"{len(missing)} installed"
 
     # ---- Python environment
 
