@@ -45,7 +45,7 @@ private:
 
     void check_sizes_only(const sym::Expr& e, const std::string& what) {
         for (const std::string& s : sym::symbols(e))
-            CODETTA_CHECK(s[0] != '$' && !axis_names_.contains(s), "problem '{}': {} speaks of '{}'", p_.name, what, s);
+            CODETTA_CHECK(s.find('$') == std::string::npos && !axis_names_.contains(s), "problem '{}': {} speaks of '{}'", p_.name, what, s);
     }
 
     void check_operands() {
@@ -73,6 +73,7 @@ private:
                 CODETTA_CHECK(!scalar::is_float(read_dtype(p_, stage.reads[*i])), "{}: '{}' is not an integer", what, s);
                 continue;
             }
+            CODETTA_CHECK(s.find('$') == std::string::npos, "{}: '{}' is no name", what, s);
             if (!axis_names_.contains(s)) continue; // a size
             auto names_axis = [&](AxisId a) { return p_.axis(a).name == s; };
             bool known = std::ranges::any_of(stage.axes, names_axis) || (with_reduce && std::ranges::any_of(stage.reduce, names_axis));
