@@ -273,6 +273,69 @@ def product(function):
     return lambda inputs, a: function(*[i.float() if i.dtype.is_floating_point else i for i in inputs], **a).to(inputs[0].dtype)
 
 
+def geometry(a):
+    return a["stride"], a["padding"], a["dilation"]
+
+
+def wide_call(function, inputs):
+    """In f32 for 16-bit floats; each result in the dtype of the first operand."""
+    dtype = inputs[0].dtype
+    results = function(*[None if i is None or not i.dtype.is_floating_point else i.float() for i in inputs])
+    return results.to(dtype) if isinstance(results, Tensor) else [r.to(dtype) for r in results]
+
+
+def convolution(inputs, a):
+    x, w, b = [*inputs, None][:3]
+    zeros = [0] * len(a["stride"])
+    return wide_call(lambda x, w, b: aten.convolution(x, w, b, *geometry(a), False, zeros, a.get("groups", 1)), [x, w, b])
+
+
+def convolution_transposed(inputs, a):
+    x, w, b = [*inputs, None][:3]
+    plain = [(x.shape[2 + d] - 1) * s - 2 * p + l * (w.shape[2 + d] - 1) + 1 for d, (s, p, l) in enumerate(zip(*geometry(a)))]
+    output_padding = [n - m for n, m in zip(a["size"], plain)]
+    return wide_call(lambda x, w, b: aten.convolution(x, w, b, *geometry(a), True, output_padding, a.get("groups", 1)), [x, w, b])
+
+
+def convolution_backward(inputs, a):
+    grad, x, w = inputs
+    zeros = [0] * len(a["stride"])
+    return aten.convolution_backward(grad, x, w, [w.shape[0]], *geometry(a), False, zeros, a.get("groups", 1), [True, True, True])
+
+
+def convolution_weight_gradient(inputs, a):
+    grad, x = inputs
+    w = torch.zeros(grad.shape[1], x.shape[1] // a.get("groups", 1), *a["kernel"])
+    return convolution_backward([grad, x, w], a)[1]
+
+
+def window(a):
+    return a["kernel"], a.get("stride") or a["kernel"], a.get("padding") or [0, 0]
+
+
+def average_window(a):
+    return *window(a), a.get("ceil_mode", False), a.get("count_include_pad", True), a.get("divisor_override")
+
+
+def batch_norm_training(inputs, a):
+    x, mean, variance, w, b = [*inputs, None, None, None, None][:5]
+    n = x.numel() // x.shape[1]
+    momentum, eps = a.get("momentum", 0.1), a.get("eps", 1e-5)
+    x_ = x.float()
+    dims = [0, *range(2, x.dim())]
+    out = torch.nn.functional.batch_norm(x_, None, None, *[None if t is None else t.float() for t in (w, b)], True, momentum, eps)
+    batch_variance, batch_mean = torch.var_mean(x_, dims, correction=0)
+    moved = lambda old, new: new if old is None else (1 - momentum) * old + momentum * new
+    rstd = torch.rsqrt(batch_variance + eps)
+    return out.to(x.dtype), batch_mean, rstd, moved(mean, batch_mean), moved(variance, batch_variance * n / (n - 1))
+
+
+def batch_norm_backward(inputs, a):
+    grad, x, mean, rstd, w = [*inputs, None][:5]
+    variance = 1 / rstd**2
+    return aten.native_batch_norm_backward(grad, x, w, mean, variance, mean, rstd, a.get("training", True), 0.0, [True, True, True])
+
+
 F = torch.nn.functional
 UNARY = (
     "neg abs sign exp exp2 expm1 log log2 log1p sqrt rsqrt sin cos tan asin acos atan sinh cosh tanh erf sigmoid floor ceil trunc round "
@@ -396,4 +459,18 @@ REFERENCE: dict[str, Row] = {
     "arange": arange,
     "cumsum": lambda i, a: torch.cumsum(i[0], a["dim"], dtype=DTYPES[a["dtype"]] if "dtype" in a else None),
     "cumprod": lambda i, a: torch.cumprod(i[0], a["dim"], dtype=DTYPES[a["dtype"]] if "dtype" in a else None),
+    "convolution": convolution,
+    "convolution_transposed": convolution_transposed,
+    "convolution_weight_gradient": convolution_weight_gradient,
+    "convolution_backward": convolution_backward,
+    "max_pool2d_with_indices": lambda i, a: aten.max_pool2d_with_indices(i[0], *window(a), a.get("dilation") or [1, 1], a.get("ceil_mode", False)),
+    "max_pool2d_with_indices_backward": lambda i, a: aten.max_pool2d_with_indices_backward(
+        i[0], i[0].new_zeros(*i[0].shape[:-2], *a["size"]), [2, 2], [2, 2], [0, 0], [1, 1], False, i[1]
+    ),
+    "avg_pool2d": lambda i, a: aten.avg_pool2d(i[0], *average_window(a)),
+    "avg_pool2d_backward": lambda i, a: aten.avg_pool2d_backward(i[0], i[1], *average_window(a)),
+    "adaptive_avg_pool2d": lambda i, a: aten._adaptive_avg_pool2d(i[0], a["size"]),
+    "adaptive_avg_pool2d_backward": lambda i, a: aten._adaptive_avg_pool2d_backward(i[0], i[1]),
+    "batch_norm_training": batch_norm_training,
+    "batch_norm_backward": batch_norm_backward,
 }
