@@ -196,7 +196,11 @@ TEST(Kernels, ProductOfF64WithRuntimeStart) {
         const View acc = b.rmem("acc", DType::f64, {2, 16});
         b.copy(out, acc);
         b.loop("p", 0, k, [&](const Expr& p) {
-            tile::Mma s{lanes == 8 ? "avx512.fma_f64" : "avx2.fma_f64", acc, View{a.buffer, p, {{2, 1}, {k, 0}}, {}}, View{w.buffer, 16 * p, {{16, 1}, {1, 0}}, {}}};
+            tile::Mma s;
+            s.atom = lanes == 8 ? "avx512.fma_f64" : "avx2.fma_f64";
+            s.d = acc;
+            s.a = {a.buffer, p, {{2, 1}, {k, 0}}, {}};
+            s.b = {w.buffer, 16 * p, {{16, 1}, {1, 0}}, {}};
             s.accumulate_if = sym::lt(first, p);
             b.mma(s);
         });

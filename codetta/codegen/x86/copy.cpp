@@ -126,7 +126,8 @@ void X86Statements::copy_all(const tile::Copy& s, Move& original, bool streaming
     const auto walk = [&](bool aligned) {
         run(kernel, plan, [&](const std::vector<Offset>& offsets, int lanes) {
             llvm::Value* value = memory.load(moved(source, offsets[kSource]), lanes);
-            memory.store(value, moved(destination, offsets[kDestination]), aligned && lanes == plan.lanes);
+            const Access to = moved(destination, offsets[kDestination]);
+            aligned && lanes == plan.lanes ? memory.stream(value, to) : memory.store(value, to);
         });
     };
     // A non-temporal store wants an aligned address: ask once for the first one and for all strides.

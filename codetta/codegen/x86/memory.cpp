@@ -71,16 +71,18 @@ llvm::Value* Memory::load(const Access& a, int lanes) {
     return result;
 }
 
-void Memory::store(llvm::Value* value, const Access& a, bool streaming) {
+void Memory::stream(llvm::Value* value, const Access& a) {
+    const auto bytes = static_cast<uint64_t>(value->getType()->getPrimitiveSizeInBits().getFixedValue() / 8);
+    auto* store = tag(ir_.b.CreateAlignedStore(value, address(a), llvm::Align(bytes)), a);
+    store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(ir_.context, llvm::ConstantAsMetadata::get(ir_.i32(1))));
+}
+
+void Memory::store(llvm::Value* value, const Access& a) {
     llvm::Type* one = element(a);
     const int lanes = Ir::lanes(value);
     CODETTA_CHECK(lanes == 1 || !a.stride.is(0), "a store of several values to one element");
     if (lanes == 1 || is_contiguous(a)) {
-        auto* store = tag(ir_.b.CreateAlignedStore(value, address(a), natural(one)), a);
-        if (streaming) { // the caller has checked the address
-            store->setAlignment(llvm::Align(static_cast<uint64_t>(lanes) * one->getScalarSizeInBits() / 8));
-            store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(ir_.context, llvm::ConstantAsMetadata::get(ir_.i32(1))));
-        }
+        tag(ir_.b.CreateAlignedStore(value, address(a), natural(one)), a);
         return;
     }
     Access lane = a;

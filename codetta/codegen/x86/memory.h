@@ -39,7 +39,8 @@ public:
     llvm::Type* element(const Access& a) const;
 
     llvm::Value* load(const Access& a, int lanes);
-    void store(llvm::Value* value, const Access& a, bool streaming = false);
+    void store(llvm::Value* value, const Access& a);
+    void stream(llvm::Value* value, const Access& a); ///< non-temporal; @pre contiguous, the address is a multiple of the vector
     /// The lanes outside `valid` are not touched in memory; a load gives `fill` there.
     llvm::Value* load(const Access& a, int lanes, const Span& valid, llvm::Constant* fill);
     void store(llvm::Value* value, const Access& a, const Span& valid);
