@@ -44,10 +44,11 @@ private:
         for (size_t i = 0; i < t.reads.size(); ++i)
             if (t.reads[i].from == Read::From::stage && t.reads[i].access.guard.empty() && !depends_on_data(t.reads[i].access))
                 order.push_back(i);
-        std::ranges::stable_sort(order, [&](size_t a, size_t b) {
+        std::ranges::sort(order, [&](size_t a, size_t b) {
             const Stage &x = p_.stages[t.reads[a].source], &y = p_.stages[t.reads[b].source];
             if (x.axes.size() != y.axes.size()) return x.axes.size() > y.axes.size();
-            return x.combiner.has_value() > y.combiner.has_value();
+            if (x.combiner.has_value() != y.combiner.has_value()) return x.combiner.has_value();
+            return a < b;
         });
         return order;
     }

@@ -112,9 +112,8 @@ std::vector<HostArray> test_data(const Problem& p, const sym::Bindings& sizes, c
             arrays[i] = arrays[o.aliases->value].view(extents, strides, 0);
             continue;
         }
-        int64_t lowest = 0, highest = 0, count = 1;
+        int64_t lowest = 0, highest = 0;
         for (size_t d = 0; d < extents.size(); ++d) {
-            count *= extents[d];
             (strides[d] < 0 ? lowest : highest) += std::max<int64_t>(extents[d] - 1, 0) * strides[d];
         }
         HostArray a = HostArray(o.dtype, {highest - lowest + 1}).view(extents, strides, -lowest);
