@@ -12,6 +12,7 @@
 #include "codetta/ops/list.h"
 #include "codetta/passes/pipeline.h"
 #include "codetta/plan/plan.h"
+#include "codetta/providers/candidate.h"
 #include "codetta/targets/list.h"
 #include "codetta/tune/choose.h"
 

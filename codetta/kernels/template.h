@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <string>
-#include <string>
 
 #include "codetta/base/target.h"
 #include "codetta/base/verdict.h"

@@ -5,6 +5,9 @@
 
 #include "codetta/base/error.h"
 #include "codetta/ops/list.h"
+#include "codetta/scalar/dtype.h"
+#include "codetta/scalar/evaluate.h"
+#include "codetta/scalar/host_array.h"
 
 namespace codetta::ops {
 namespace {

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "codetta/passes/rewrite.h"
+#include "codetta/scalar/dtype.h"
+#include "codetta/sym/expr.h"
 
 namespace codetta::passes {
 

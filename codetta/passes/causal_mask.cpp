@@ -4,6 +4,12 @@
 
 #include "codetta/passes/element.h"
 #include "codetta/passes/rewrite.h"
+#include "codetta/scalar/dtype.h"
+#include "codetta/scalar/evaluate.h"
+#include "codetta/scalar/host_array.h"
+#include "codetta/sym/condition.h"
+#include "codetta/sym/expr.h"
+#include "codetta/sym/facts.h"
 
 namespace codetta::passes {
 

@@ -1,5 +1,10 @@
 #include "codetta/passes/element.h"
 
+#include "codetta/problem/problem.h"
+#include "codetta/scalar/dtype.h"
+#include "codetta/sym/condition.h"
+#include "codetta/sym/expr.h"
+
 namespace codetta::passes {
 
 namespace {

@@ -4,6 +4,8 @@
 #include <optional>
 
 #include "codetta/graph/op_def.h"
+#include "codetta/sym/condition.h"
+#include "codetta/sym/expr.h"
 
 namespace codetta::passes {
 

@@ -6,6 +6,7 @@
 
 #include "codetta/base/error.h"
 #include "codetta/kernels/stage_emitter.h"
+#include "codetta/layout/int_tuple.h"
 #include "codetta/targets/list.h"
 
 namespace codetta::kernels::gemm {
