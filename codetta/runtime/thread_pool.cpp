@@ -32,6 +32,9 @@ using Clock = std::chrono::steady_clock;
 constexpr auto worker_spin = std::chrono::microseconds(200);
 // Longer than the imbalance of a last chunk; then the core is given up, so that the system can move a preempted worker onto it.
 constexpr auto join_spin = std::chrono::microseconds(50);
+// A worker offers its core to others this often, between two jobs: whoever waits for it goes on then, and not in the middle of a chunk
+// that a caller waits for. Well below the system's time slices.
+constexpr auto yield_interval = std::chrono::microseconds(2000);
 constexpr int pauses_between_clock_reads = 32;
 constexpr int slot_count = 8;
 constexpr int chunks_per_thread = 4;
@@ -79,6 +82,7 @@ struct alignas(64) Slot {
     int64_t grain = 1;
     int64_t divisor = 1;
     std::atomic<int64_t> tasks = 0;
+    std::atomic<int> caller_core = -1;
 
     alignas(64) std::atomic<int64_t> next = 0;
     alignas(64) std::atomic<uint32_t> finished = 0; // helpers that are through; the caller sleeps on it
@@ -107,6 +111,15 @@ cpu_set_t process_affinity() {
         for (int i = 0; i < std::min<long>(CPU_SETSIZE, std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN))); i++) CPU_SET(i, &mask);
     }
     return mask;
+}
+
+/// Moves the calling thread off this core, on which somebody works whom it shall help: two on one core are slower than one.
+void leave_core(int core) {
+    cpu_set_t mask;
+    if (::sched_getaffinity(0, sizeof mask, &mask) != 0 || !CPU_ISSET(core, &mask) || CPU_COUNT(&mask) < 2) return;
+    cpu_set_t others = mask;
+    CPU_CLR(core, &others);
+    if (::sched_setaffinity(0, sizeof others, &others) == 0) ::sched_setaffinity(0, sizeof mask, &mask);
 }
 
 /// Cores that a container's quota allows, rounded up; INT_MAX without a quota.
@@ -196,6 +209,8 @@ void ThreadPool::State::wake(int helpers) {
 /// Joins the slot's job if it is open and has a place; whether it did.
 bool ThreadPool::State::help(Slot& slot) {
     uint32_t seen = slot.state.load(std::memory_order_acquire);
+    if (!(seen & Slot::open_bit) || !slot.has_work()) return false;
+    if (const int core = ::sched_getcpu(); core == slot.caller_core.load(std::memory_order_relaxed)) leave_core(core);
     do {
         if (!(seen & Slot::open_bit) || Slot::joined(seen) >= Slot::most_helpers(seen) || !slot.has_work()) return false;
     } while (!slot.state.compare_exchange_weak(seen, seen + Slot::joined_one, std::memory_order_acquire));
@@ -214,8 +229,14 @@ bool ThreadPool::State::help(Slot& slot) {
 
 void ThreadPool::State::worker_loop() {
     inside_task = true;
-    while (!stop.load(std::memory_order_relaxed)) {
+    Clock::time_point last_yield = Clock::now();
+    for (;;) {
+        if (const Clock::time_point now = Clock::now(); now - last_yield > yield_interval) {
+            ::sched_yield();
+            last_yield = Clock::now();
+        }
         const uint32_t seen = epoch.load(std::memory_order_seq_cst);
+        if (stop.load(std::memory_order_relaxed)) return; // set before the epoch that we have seen, or one more is to come
         bool helped = false;
         for (Slot& slot : slots) helped |= help(slot);
         if (helped) continue;
@@ -285,6 +306,7 @@ void ThreadPool::run(int64_t tasks, int64_t grain, int threads, Work work, void*
     slot->grain = grain;
     slot->divisor = static_cast<int64_t>(helpers + 1) * chunks_per_thread;
     slot->tasks.store(tasks, std::memory_order_relaxed);
+    slot->caller_core.store(::sched_getcpu(), std::memory_order_relaxed);
     slot->next.store(0, std::memory_order_relaxed);
     slot->finished.store(0, std::memory_order_relaxed);
     slot->state.store(Slot::open_state(helpers), std::memory_order_release);
