@@ -6,6 +6,7 @@
 #include "codetta/codegen/x86/statements.h"
 
 #include <fmt/ranges.h>
+#include <llvm/Config/llvm-config.h>
 #include <llvm/Support/raw_ostream.h>
 
 namespace codetta::codegen {
@@ -88,5 +89,7 @@ std::string assembly(const tile::Program& program, const tile::AtomSet& atoms, c
     auto made = make_module(program, atoms, target, true);
     return emit_assembly(*made->module, *made->machine);
 }
+
+std::string llvm_version() { return LLVM_VERSION_STRING; }
 
 } // namespace codetta::codegen

@@ -20,4 +20,7 @@ base::CodeImage compile(const tile::Program& program, const tile::AtomSet& atoms
 std::string llvm_ir(const tile::Program& program, const tile::AtomSet& atoms, const base::Target& target, bool optimised = true);
 std::string assembly(const tile::Program& program, const tile::AtomSet& atoms, const base::Target& target);
 
+/// Of the LLVM inside: "22.1.8".
+std::string llvm_version();
+
 } // namespace codetta::codegen

@@ -1,0 +1,82 @@
+#include "codetta/cli/cli.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "codetta/base/error.h"
+#include "codetta/base/log.h"
+#include "codetta/cli/session.h"
+
+namespace codetta::cli {
+
+base::Options Session::options() const {
+    try {
+        base::Options options = base::apply_environment();
+        for (const auto& [name, value] : given)
+            if (!value.empty()) base::set_option(options, name, value);
+        base::set_log_level(base::parse_log_level(options.log_level));
+        return options;
+    } catch (const base::UserError& e) { throw Misuse(e.what()); }
+}
+
+void add_option_table(CLI::App& command, Session& session) {
+    for (const base::OptionRow& row : base::option_table()) {
+        const std::string flag = base::option_flag(row.name);
+        const std::string text = fmt::format("{} ({}; also {})", row.sentence, row.values, base::option_variable(row.name));
+        std::string& value = session.given[std::string(row.name)];
+        CLI::Option* option = row.values == "true|false" ? command.add_flag(flag, value, text) : command.add_option(flag, value, text);
+        option->group("Options of the compiler");
+    }
+}
+
+std::pair<std::string, int64_t> parse_assignment(const std::string& text, std::string_view flag) {
+    const size_t equals = text.find('=');
+    int64_t value = 0;
+    const char* begin = text.data() + (equals == std::string::npos ? text.size() : equals + 1);
+    const auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
+    if (equals == 0 || error != std::errc() || end != text.data() + text.size()) throw Misuse(fmt::format("{} {}: write name=number, as s0=5", flag, text));
+    return {text.substr(0, equals), value};
+}
+
+int run(const std::vector<std::string>& arguments, const Console& console) {
+    const auto complain = [&](std::string_view text) {
+        console.err(console.color ? fmt::format("\x1b[31;1mcodetta:\x1b[0m {}\n", text) : fmt::format("codetta: {}\n", text));
+    };
+    Session session{console, {}, false};
+    CLI::App app("Codetta: compiles models to fast machine code; this program shows and runs every stage.", "codetta");
+    app.set_version_flag("--version", std::string(version));
+    app.require_subcommand(0, 1);
+    try {
+        add_compile(app, session);
+        add_run(app, session);
+        add_doctor(app, session);
+        add_ops(app, session);
+        add_options(app, session);
+        app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend())); // CLI11 takes words from the back
+        if (app.get_subcommands().empty()) console.out(app.help());
+        return fine;
+    } catch (const CLI::CallForHelp&) {
+        const auto chosen = app.get_subcommands();
+        console.out(chosen.empty() ? app.help() : chosen[0]->help());
+        return fine;
+    } catch (const CLI::Success& e) {
+        console.out(std::string(e.what()) + "\n");
+        return fine;
+    } catch (const CLI::ParseError& e) {
+        complain(e.what());
+        console.err("Run with --help for more information.\n");
+        return misused;
+    } catch (const Misuse& e) {
+        complain(e.what());
+        return misused;
+    } catch (const base::InternalError& e) {
+        complain(fmt::format("internal error (a bug in Codetta): {}", e.what()));
+        return wrong;
+    } catch (const std::exception& e) {
+        complain(e.what());
+        return wrong;
+    }
+}
+
+} // namespace codetta::cli
