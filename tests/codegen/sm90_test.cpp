@@ -14,6 +14,7 @@
 #include "codetta/kernels/gemm/gemm_sm90.h"
 #include "codetta/targets/list.h"
 #include "codetta/tile/builder.h"
+#include "codetta/tile/interpret.h"
 #include "codetta/tile/verify.h"
 
 namespace codetta {
@@ -135,6 +136,18 @@ TEST(Sm90, RowSum) {
         b.copy(sum, slice(y, 0, row, 1));
     });
     const Program program = std::move(b).finish();
+    scalar::HostArray input(DType::bf16, {3, 1024}), output(DType::f32, {3});
+    for (int64_t r = 0; r < 3; ++r)
+        for (int64_t c = 0; c < 1024; ++c) {
+            const int64_t place[2] = {r, c};
+            input.store(place, scalar::make_float(DType::f64, static_cast<double>((c * 5 + r) % 7 - 3)));
+        }
+    EXPECT_EQ(interpret(program, targets::atoms(), {{input.view({3 * 1024}, {1}, 0), output}, {3}}), 0);
+    for (int64_t r = 0; r < 3; ++r) {
+        double want = 0;
+        for (int64_t c = 0; c < 1024; ++c) want += static_cast<double>((c * 5 + r) % 7 - 3);
+        EXPECT_EQ(output.as<float>()[r], want) << r;
+    }
     const std::string text = ptx(program);
     EXPECT_EQ(count(text, "ld.global.nc.v4.b32"), 1);
     EXPECT_EQ(count(text, "shfl.sync.bfly.b32"), 5);
