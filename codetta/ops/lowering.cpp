@@ -75,6 +75,7 @@ RowLoops Lowering::rows(std::span<const Expr> shape, const std::vector<size_t>& 
 Read Lowering::read(size_t input, std::vector<Expr> coordinates, std::vector<sym::Condition> guard, double fill,
                     std::vector<problem::Check> checks) const {
     CODETTA_CHECK(has(input), "problem '{}': operand {} is absent", problem_.name, input);
+    if (guard.empty()) fill = 0;
     return {Read::From::operand, present_[input]->value, {std::move(coordinates), std::move(guard), fill, std::move(checks)}, {}};
 }
 

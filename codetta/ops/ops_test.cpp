@@ -1,6 +1,9 @@
 // Walks the vocabulary: every op has samples, and each sample builds, verifies, prints and parses back, lowers to a valid Problem and gives
 // the exact value up to its rounding.
 #include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -33,6 +36,17 @@ void expect_close(const scalar::HostArray& got, const scalar::HostArray& exact, 
             at[d] = 0;
         }
     }
+}
+
+TEST(Docs, OpsPageIsUpToDate) {
+    const std::string path = CODETTA_SOURCE_DIR "/docs/ops.md";
+    std::string want = "# The ops\n\nMade from codetta/ops by `CODETTA_UPDATE=1 ops_test --gtest_filter=Docs.*`; a test keeps it so.\n\n" +
+                       print_ops_table(list());
+    if (std::getenv("CODETTA_UPDATE")) std::ofstream(path) << want;
+    std::ifstream file(path);
+    std::stringstream have;
+    have << file.rdbuf();
+    EXPECT_EQ(have.str(), want) << "run: CODETTA_UPDATE=1 ops_test --gtest_filter=Docs.*";
 }
 
 TEST(Ops, EveryOpHasSamplesAndASummary) {

@@ -55,5 +55,8 @@ std::vector<OpDef> index_ops();
 std::vector<OpDef> attention_ops();
 std::vector<OpDef> factory_ops();
 std::vector<OpDef> scan_ops();
+std::vector<OpDef> convolution_ops();
+std::vector<OpDef> pool_ops();
+std::vector<OpDef> batch_norm_ops();
 
 } // namespace codetta::ops
