@@ -35,11 +35,21 @@ bool computes_dearly(const Problem& p) {
     });
 }
 
+// Operands of products that are computed by a stage, as attention's weights are.
+size_t computed_operands(const Problem& p) {
+    size_t found = 0;
+    for (const problem::Contraction& c : problem::contractions(p))
+        for (const Read& r : p.stage(c.stage).reads) found += r.from != Read::From::operand;
+    return found;
+}
+
 // A product's operands must be plain strided arrays: no arithmetic, no guard, no gather on the way.
-base::Verdict products_read_plainly(const Problem& p) {
+base::Verdict products_read_plainly(const Problem& producer, const Problem& consumer, const Problem& p) {
+    if (computed_operands(p) > computed_operands(producer) + computed_operands(consumer))
+        return base::Verdict::no("a product's operand would be computed inside its loop");
     for (const problem::Contraction& c : problem::contractions(p))
         for (const Read& r : p.stage(c.stage).reads) {
-            if (r.from != Read::From::operand) return base::Verdict::no("a product's operand would be computed inside its loop");
+            if (r.from != Read::From::operand) continue;
             if (!r.access.guard.empty() || !problem::as_affine_address(p, r))
                 return base::Verdict::no("a product's operand {} would not be a strided array", p.operands[r.source].name);
         }
@@ -73,7 +83,7 @@ base::Verdict may_merge(const Problem& producer, const Problem& consumer) {
 }
 
 base::Verdict accept(const Problem& producer, const Problem& consumer, const Problem& composed) {
-    if (const base::Verdict plain = products_read_plainly(composed); !plain) return plain;
+    if (const base::Verdict plain = products_read_plainly(producer, consumer, composed); !plain) return plain;
     const Shape p = shape_of(producer), c = shape_of(consumer), whole = shape_of(composed);
     if (c == Shape::fixed || p == Shape::fixed)
         return composed.stages.size() <= std::max(producer.stages.size(), consumer.stages.size())

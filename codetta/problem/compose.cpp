@@ -324,6 +324,11 @@ Composition compose(const Problem& producer, const Problem& consumer, const std:
 }
 
 Problem simplify(Problem p, const InlinePolicy& policy) {
+    // torch's contiguous strides speak of max(extent, 1).
+    for (Operand& o : p.operands)
+        for (auto* list : {&o.shape, &o.strides})
+            for (Expr& e : *list) e = p.facts.simplify(e);
+    for (Axis& a : p.axes) a.extent = p.facts.simplify(a.extent);
     for (int round = 0; round < 4; ++round) {
         Problem before = p;
         for (Stage& s : p.stages) simplify_stage(p, s);
