@@ -141,11 +141,12 @@ View StageEmitter::read_stage(const Stage& st, const Read& r) {
     const StageValue& from = values_[r.source];
     const Stage& source = p_.stages[r.source];
     if (!from.in_scratch) return spread(from.view, from.per_lane);
-    problem::Access access = r.access;
+    // Relative axes count from their index now; what is left of them are the lanes.
+    View memory = from.view;
     for (size_t i = 0; i < source.axes.size(); ++i)
         for (const AxisId a : from.relative)
-            if (source.axes[i] == a) access.coordinates[i] = access.coordinates[i] - index(a);
-    return load(st, access, from.view, from.strides, source.dtype(), source.name);
+            if (source.axes[i] == a) memory.offset = memory.offset - index(a) * from.strides[i];
+    return load(st, r.access, memory, from.strides, source.dtype(), source.name);
 }
 
 View StageEmitter::body(const Stage& st, const std::vector<Argument>& arguments) {

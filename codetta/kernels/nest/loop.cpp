@@ -61,8 +61,9 @@ StageValue LoopEmitter::allocate(uint32_t stage) {
         } else if (!contains(s_.tasks, a)) {
             v.in_scratch = true;
             v.strides[i] = elements;
-            // Whole vectors are stored, so the lane axis is padded.
-            elements = elements * (loop->lane_axis == a ? sym::ceil_div(p_.axis(a).extent, loop->lanes) * loop->lanes : p_.axis(a).extent);
+            // Whole vectors are stored and read: the innermost axis and the lane axis are padded.
+            const bool padded = elements == Expr(at_.width()) || loop->lane_axis == a;
+            elements = elements * (padded ? sym::ceil_div(p_.axis(a).extent, kMostLanes) * kMostLanes : p_.axis(a).extent);
         } else v.relative.push_back(a);
     }
     v.view = v.in_scratch ? b_.scratch(st.name, st.dtype(), tile::make_layout({elements}, {1})) : b_.rmem(st.name, st.dtype(), {at_.width()});
