@@ -103,6 +103,7 @@ def _compile_graph(gm: fx.GraphModule, kind: str, settings: _codetta.Options) ->
     else:
         run = _compile_parts(capture, importer, binder, steps, weights, settings, report)
     report.islands = [IslandReport(str(c.node.target), c.location, c.refusal) for c in capture.nodes if c.refusal]
+    report.targets = [str(c.node.target) for c in capture.nodes]
     report.compiled_nodes = sum(not c.refusal for c in capture.nodes)
     report.compile_seconds = time.perf_counter() - started
     _tell(report)

@@ -26,6 +26,7 @@ class GraphReport:
     compiled_nodes: int = 0
     islands: list[IslandReport] = field(default_factory=list)
     compile_seconds: float = 0.0
+    targets: list[str] = field(default_factory=list)  # of torch's operations, in order
 
 
 _listeners: list[list[GraphReport]] = []
