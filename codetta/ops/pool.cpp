@@ -98,7 +98,7 @@ OpDef max_pool2d_with_indices() {
         size_t h = x.rank() - 2;
         Expr row = o.index[h] * w.stride[0] - w.padding[0], column = o.index[h + 1] * w.stride[1] - w.padding[1];
         StageId index = low.stage(
-            {.name = "index",
+            {.name = "flat",
              .axes = o.axes,
              .reads = {low.read(place), Lowering::index(row * x.shape[h + 1] + column), Lowering::index(x.shape[h + 1])},
              .body = [&](Terms v) {
