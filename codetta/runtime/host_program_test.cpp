@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+
 namespace codetta::runtime {
 namespace {
 
@@ -135,6 +137,31 @@ TEST(HostProgram, WhatCannotBeIsFoundByTheVerifier) {
     program = parse_host_program(example);
     program.outputs[0].index = 7;
     EXPECT_THROW(verify(program), base::InternalError);
+}
+
+TEST(HostProgram, AnyDamageOfTheTextIsAUserErrorAndNeverACrash) {
+    const std::string good = example;
+    std::mt19937 random(5);
+    const std::string alphabet = "x0 9[](){}:;,+-*/%<=>.\"#\n\\";
+    int accepted = 0;
+    for (int i = 0; i < 20000; i++) {
+        std::string bad = good;
+        for (unsigned changes = 1 + random() % 3; changes > 0; changes--) {
+            const size_t at = random() % bad.size();
+            switch (random() % 4) {
+            case 0: bad[at] = alphabet[random() % alphabet.size()]; break;
+            case 1: bad.erase(at, 1 + random() % 8); break;
+            case 2: bad.insert(at, 1, alphabet[random() % alphabet.size()]); break;
+            case 3: bad.insert(at, bad.substr(random() % bad.size(), random() % 12)); break;
+            }
+        }
+        try {
+            const HostProgram program = parse_host_program(bad);
+            ASSERT_EQ(parse_host_program(to_string(program)), program) << bad;
+            accepted++;
+        } catch (const base::UserError&) {}
+    }
+    EXPECT_GT(accepted, 100) << "some changes are harmless (comments, labels, numbers)";
 }
 
 } // namespace

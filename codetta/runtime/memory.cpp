@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include <bit>
+#include <cstdint>
 #include <cstdlib>
 #include <utility>
 
@@ -18,6 +20,13 @@ constexpr size_t page_aligned_from_bytes = 64 << 10; // large blocks start on a 
 bool exceeds_machine(size_t bytes) {
     const long pages = ::sysconf(_SC_PHYS_PAGES);
     return pages > 0 && bytes / page_bytes > static_cast<size_t>(pages);
+}
+
+/// Calls of slowly growing sizes must not each need a new block: at most a quarter more than asked, and what is not touched costs nothing.
+size_t with_room_to_grow(size_t bytes) {
+    if (bytes < page_bytes) return page_bytes;
+    const size_t step = std::bit_floor(bytes) / 4;
+    return bytes > SIZE_MAX - step ? bytes : (bytes + step - 1) / step * step;
 }
 
 } // namespace
@@ -57,7 +66,7 @@ Memory ArenaPool::take(size_t bytes) {
             return memory;
         }
     }
-    return Memory(bytes, "the temporaries of a call");
+    return Memory(with_room_to_grow(bytes), "the temporaries of a call");
 }
 
 void ArenaPool::give_back(Memory&& memory) {

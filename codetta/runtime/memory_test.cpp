@@ -95,25 +95,40 @@ TEST(Memory, NoMemoryIsAUserError) {
 
 TEST(ArenaPool, ReusesTheSmallestThatFits) {
     ArenaPool pool;
-    Memory small = pool.take(1000), large = pool.take(5000);
+    Memory small = pool.take(10000), large = pool.take(50000);
     std::byte *const small_data = small.data(), *const large_data = large.data();
     pool.give_back(std::move(large));
     pool.give_back(std::move(small));
     EXPECT_EQ(pool.kept(), 2u);
-    EXPECT_EQ(pool.take(900).data(), small_data);
-    EXPECT_EQ(pool.kept(), 1u);
-    Memory again = pool.take(900);
-    EXPECT_EQ(again.data(), large_data);
+    Memory first = pool.take(9000), second = pool.take(9000);
+    EXPECT_EQ(first.data(), small_data);
+    EXPECT_EQ(second.data(), large_data);
     EXPECT_EQ(pool.kept(), 0u);
+}
+
+TEST(ArenaPool, GrowingSizesNeedFewBlocks) {
+    ArenaPool pool;
+    size_t changes = 0;
+    std::byte* before = nullptr;
+    for (size_t bytes = 100; bytes < 1'000'000; bytes += 1000) {
+        Memory memory = pool.take(bytes);
+        ASSERT_GE(memory.bytes(), bytes);
+        ASSERT_LE(memory.bytes(), std::max<size_t>(4096, bytes + bytes / 4));
+        changes += memory.data() != before;
+        before = memory.data();
+        pool.give_back(std::move(memory));
+    }
+    EXPECT_LT(changes, 40u) << "of 1000 calls";
 }
 
 TEST(ArenaPool, KeepsAFewAndTheLargestOfThem) {
     ArenaPool pool;
     std::vector<Memory> lent;
-    for (size_t i = 1; i <= ArenaPool::most_kept + 4; i++) lent.push_back(pool.take(i * 1000));
+    for (size_t i = 1; i <= ArenaPool::most_kept + 4; i++) lent.push_back(pool.take(i * 65536));
+    const size_t fifth = lent[4].bytes();
     for (Memory& memory : lent) pool.give_back(std::move(memory));
     EXPECT_EQ(pool.kept(), ArenaPool::most_kept);
-    EXPECT_EQ(pool.take(1).bytes(), 5000u) << "the four smallest went";
+    EXPECT_EQ(pool.take(1).bytes(), fifth) << "the four smallest went";
 }
 
 TEST(Context, SharesPreparedMemoryWhileSomebodyHoldsIt) {
