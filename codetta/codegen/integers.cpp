@@ -3,6 +3,7 @@
 #include "codetta/base/error.h"
 
 #include <algorithm>
+#include <climits>
 
 namespace codetta::codegen {
 
@@ -104,12 +105,10 @@ int Integers::depth(const Expr& e) const {
 
 // Sums and products start with what is defined farthest out, so that the loop-invariant part is one value that LICM can lift.
 std::vector<Expr> Integers::outermost_first(std::span<const Expr> terms) const {
-    std::vector<Expr> sorted(terms.begin(), terms.end());
-    std::stable_sort(sorted.begin(), sorted.end(), [&](const Expr& a, const Expr& b) {
-        const bool constant_a = a.constant().has_value(), constant_b = b.constant().has_value();
-        if (constant_a != constant_b) return constant_b; // literals last: they become displacements
-        return depth(a) < depth(b);
-    });
+    const auto key = [&](const Expr& e) { return e.constant() ? INT_MAX : depth(e); }; // literals last: they become displacements
+    std::vector<Expr> sorted;
+    for (const Expr& term : terms)
+        sorted.insert(std::upper_bound(sorted.begin(), sorted.end(), key(term), [&](int k, const Expr& e) { return k < key(e); }), term);
     return sorted;
 }
 

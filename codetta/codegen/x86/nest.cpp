@@ -14,11 +14,9 @@ int64_t pieces_along(int64_t extent, int64_t lanes) { return extent / lanes + st
 class Runner {
 public:
     Runner(Kernel& kernel, const Plan& plan, const Visit& visit) : k_(kernel), plan_(plan), visit_(visit) {
-        for (int d = 0; d < static_cast<int>(plan.space.dims.size()); ++d)
-            if (d != plan.vector_dim) order_.push_back(d);
-        // Rolled dims outside, then by falling stride of the last view: rows before columns.
-        std::stable_sort(order_.begin(), order_.end(),
-                         [&](int a, int b) { return plan.rolled[static_cast<size_t>(a)] > plan.rolled[static_cast<size_t>(b)]; });
+        for (bool loops : {true, false}) // loops outside
+            for (int d = 0; d < static_cast<int>(plan.space.dims.size()); ++d)
+                if (d != plan.vector_dim && plan.rolled[static_cast<size_t>(d)] == loops) order_.push_back(d);
     }
 
     void from(size_t level, std::vector<Offset> at) {
