@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "codetta/base/error.h"
 #include "codetta/codegen/compile.h"
 #include "codetta/compile/build.h"
 #include "codetta/compile/stages.h"
@@ -44,12 +45,21 @@ void fill(Report& report, const tune::Recipes& recipes) {
     }
 }
 
+// What the option fallback="error" refuses here: regions that no template but the last resort takes.
+void refuse_reference(const tune::Recipes& recipes, const std::string& name) {
+    for (const tune::Recipe& r : recipes.recipes)
+        if (r.candidate->template_name == "reference")
+            throw base::UserError(fmt::format("region {} is left to the plain reference kernel ({})", r.region.problem.name, fmt::join(r.reasons, "; ")), name,
+                                  "leave fallback=\"allow\" to run it so, slowly");
+}
+
 // From regions on; the graph only says what comes in, what goes out and what is constant.
 runtime::Executable finish(Stages& stages, const graph::Graph& graph, const fusion::Regions& regions, const base::Target& target,
                            const base::Options& options, const sym::Bindings& hints, Report* report) {
     const auto recipes = stages.run<tune::Recipes>(
         "choose", [&] { return tune::choose(regions.regions, regions.graph_values, hints, target, options); },
         [](const tune::Recipes& r) { return tune::to_string(r); });
+    if (options.fallback == base::Fallback::error) refuse_reference(recipes, graph.name);
     auto program = stages.run<runtime::HostProgram>(
         "plan",
         [&] {
