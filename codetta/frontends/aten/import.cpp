@@ -241,7 +241,9 @@ base::Verdict Importer::can_import(uint32_t n) const {
     for (const auto& [symbol, range] : graph_->facts.ranges()) symbols.insert(symbol);
     alone.size_arguments.assign(symbols.begin(), symbols.end());
     try {
-        (void)import(alone);
+        const graph::Graph made = import(alone);
+        for (const graph::Node& added : made.nodes)
+            if (ops_.get(added.op).lower) (void)ops_.lower(made, added);
     } catch (const base::UserError& error) {
         return base::Verdict::no("{}", error.message());
     }

@@ -32,6 +32,15 @@ graph::TensorType type_of(const Buffer& b) {
     return type;
 }
 
+/// Some attributes are only looked at when the op's meaning is asked for: ask now, while the place is known.
+void check_meaning(const graph::Graph& g, const std::string& location) {
+    const graph::Node& n = g.nodes.back();
+    if (!vocabulary().get(n.op).lower) return;
+    try {
+        (void)vocabulary().lower(g, n);
+    } catch (const base::UserError& e) { throw base::UserError(e.message(), fmt::format("op '{}' at {}", n.op, location)); }
+}
+
 } // namespace
 
 const graph::OpSet& vocabulary() {
@@ -103,6 +112,7 @@ std::vector<Tensor> apply(std::string_view op, std::vector<std::optional<Tensor>
         inputs.push_back(operand ? std::optional(builder.input(fmt::format("x{}", inputs.size()), operand->type())) : std::nullopt);
     const std::vector<graph::ValueId> outputs = builder.add(node->op, inputs, attributes, node->location);
     for (const graph::ValueId v : outputs) node->types.push_back(builder.type(v));
+    check_meaning(builder.graph(), node->location);
     node->operands = std::move(operands);
     node->attributes = std::move(attributes);
     std::vector<Tensor> results;

@@ -260,7 +260,9 @@ Candidate build(const Problem& p, const BuildContext& context) {
             result.temporaries.push_back({"packed", sym::ceil_div(v.n, pack.nr) * format.elements() * scalar::bytes(pack.dtype), true});
             result.kernels.push_back(emit_pack(p, v, pack));
         }
-        result.kernels.push_back(emit_product(p, v, own));
+        Kernel product = emit_product(p, v, own);
+        if (!p.facts.positive(v.m)) product.tasks = product.tasks * sym::min(v.m, 1); // without rows there is nothing to read
+        result.kernels.push_back(std::move(product));
         candidate.variants.push_back(std::move(result));
     };
     const sym::Range rows = p.facts.range(v.m);
