@@ -164,6 +164,14 @@ TEST(TensorErrors, OfACallLeaveTheFunctionUsable) {
     EXPECT_EQ(f({{data, {3, 4}}})[0].as<float>()[11], 2);
 }
 
+TEST(TensorErrors, NoMemoryIsAnErrorAndNotTheEnd) {
+    Tensor x = input("x", {dim("rows"), 0});
+    const Compiled f = compile({x}, {full({x.size(0), 1 << 20}, 1.0)});
+    EXPECT_EQ(message<UserError>([&] { f({{static_cast<float*>(nullptr), {1 << 24, 0}}}); }),
+              "no memory: cannot get 70368744177664 bytes for a result; use smaller inputs or a machine with more memory");
+    EXPECT_EQ(f({{static_cast<float*>(nullptr), {1, 0}}})[0].as<float>()[9], 1);
+}
+
 TEST(TensorErrors, AnIndexOutOfRangeIsAnIndexError) {
     std::vector<float> table = ramp(10);
     std::vector<int64_t> bad = {1, 7}, good = {1, 3};

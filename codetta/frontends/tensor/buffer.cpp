@@ -1,21 +1,25 @@
 #include "codetta/frontends/tensor/buffer.h"
 
+#include <limits>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "codetta/base/error.h"
+#include "codetta/runtime/memory.h"
 #include "codetta/scalar/host_array.h"
 
 namespace codetta::frontends::tensor {
 
 namespace {
 
-constexpr size_t alignment_bytes = 64;
+constexpr int64_t most_elements = std::numeric_limits<int64_t>::max() / 16;
 
 int64_t elements(const std::vector<int64_t>& shape) {
     int64_t count = 1;
     for (const int64_t extent : shape) {
         CODETTA_USER_CHECK(extent >= 0, "a shape can't be [{}]: sizes are not negative", fmt::join(shape, ", "));
+        CODETTA_USER_CHECK(extent == 0 || count <= most_elements / extent, "a shape can't be [{}]: that are too many elements", fmt::join(shape, ", "));
         count *= extent;
     }
     return count;
@@ -50,10 +54,9 @@ void Buffer::check_elements(size_t given) const {
 }
 
 Array::Array(DType dtype, std::vector<int64_t> shape) : dtype_(dtype), shape_(std::move(shape)) {
-    const auto bytes = static_cast<size_t>(elements(shape_) * scalar::bytes(dtype));
-    memory_ = std::make_shared_for_overwrite<std::byte[]>(bytes + alignment_bytes);
-    const auto address = reinterpret_cast<uintptr_t>(memory_.get());
-    data_ = memory_.get() + (alignment_bytes - address % alignment_bytes) % alignment_bytes;
+    const auto memory = std::make_shared<runtime::Memory>(static_cast<size_t>(elements(shape_) * scalar::bytes(dtype)), "a result");
+    data_ = memory->data();
+    memory_ = memory;
 }
 
 int64_t Array::size() const { return elements(shape_); }

@@ -70,7 +70,7 @@ private:
 /// An array with memory of its own, row-major; copies share it.
 class Array {
 public:
-    Array(DType dtype, std::vector<int64_t> shape); ///< not initialised
+    Array(DType dtype, std::vector<int64_t> shape); ///< not initialised; UserError when there is no memory
     DType dtype() const { return dtype_; }
     const std::vector<int64_t>& shape() const { return shape_; }
     int64_t size() const;
@@ -87,7 +87,7 @@ private:
     void check_type(size_t bytes, DType asked) const;
     DType dtype_;
     std::vector<int64_t> shape_;
-    std::shared_ptr<std::byte[]> memory_;
+    std::shared_ptr<const void> memory_;
     void* data_;
 };
 
