@@ -17,7 +17,7 @@ namespace {
 // What templates see: as few axes as possible, and no rounding that nobody asked for.
 problem::Problem normalised(problem::Problem p, const base::Options& options) {
     for (const problem::Axis& a : p.axes)
-        if (a.extent.is(0)) return p;  // nothing runs
+        if (a.extent.is(0)) return p; // nothing runs
     if (options.numerics == base::Numerics::contract) p = problem::drop_narrowing(std::move(p));
     return problem::merge_axes(problem::drop_unit_axes(problem::split_axes(std::move(p))));
 }
@@ -37,6 +37,7 @@ public:
     }
 
     void run() {
+        drop_unneeded_outputs();
         sink_views();
         sink_cheap_maps();
         merge_neighbours();
@@ -60,6 +61,26 @@ public:
     }
 
 private:
+    // Statistics of a norm that no backward asks for, and the like.
+    void drop_unneeded_outputs() {
+        for (uint32_t i = 0; i < groups_.size(); ++i) {
+            std::vector<bool> keep;
+            std::vector<uint32_t> values;
+            for (size_t o = 0; o < groups_[i].values.size(); ++o) {
+                const uint32_t v = groups_[i].values[o];
+                const bool unneeded = groups_[i].problem.operands[o].role == problem::Role::out &&
+                                      !groups_[i].problem.operands[o].aliases && !needed_.contains(v) && readers_[v].empty();
+                keep.push_back(!unneeded);
+                if (!unneeded) values.push_back(v);
+            }
+            if (values.size() == keep.size() || groups_[i].outputs().size() + values.size() == keep.size()) continue;
+            leave(i);
+            groups_[i].problem = problem::drop_outputs(std::move(groups_[i].problem), keep);
+            groups_[i].values = std::move(values);
+            enter(i);
+        }
+    }
+
     // Views go into everybody who reads them; what is then unread disappears.
     void sink_views() {
         for (uint32_t i = 0; i < groups_.size(); ++i)
@@ -106,8 +127,12 @@ private:
     std::vector<uint32_t> producers_of(uint32_t c) {
         std::vector<uint32_t> found;
         for (const uint32_t v : groups_[c].inputs())
-            if (const auto p = maker_.find(v); p != maker_.end() && p->second != c && std::find(found.begin(), found.end(), p->second) == found.end()) found.push_back(p->second);
-        std::stable_sort(found.begin(), found.end(), [&](uint32_t a, uint32_t b) { return (shape_of(groups_[a].problem) == Shape::product) > (shape_of(groups_[b].problem) == Shape::product); });
+            if (const auto p = maker_.find(v);
+                p != maker_.end() && p->second != c && std::find(found.begin(), found.end(), p->second) == found.end())
+                found.push_back(p->second);
+        std::stable_sort(found.begin(), found.end(), [&](uint32_t a, uint32_t b) {
+            return (shape_of(groups_[a].problem) == Shape::product) > (shape_of(groups_[b].problem) == Shape::product);
+        });
         return found;
     }
 
@@ -121,7 +146,8 @@ private:
         std::vector<std::optional<problem::OperandId>> bindings(consumer.values.size());
         for (size_t j = 0; j < bindings.size(); ++j)
             for (uint32_t i = 0; i < producer.values.size(); ++i)
-                if (consumer.problem.operands[j].role == problem::Role::in && producer.values[i] == consumer.values[j]) bindings[j] = problem::OperandId{i};
+                if (consumer.problem.operands[j].role == problem::Role::in && producer.values[i] == consumer.values[j])
+                    bindings[j] = problem::OperandId{i};
         std::vector<bool> keep(producer.values.size(), true);
         bool all_dropped = true;
         for (size_t i = 0; i < keep.size(); ++i) {
@@ -132,7 +158,8 @@ private:
             keep[i] = !duplicate && elsewhere;
             all_dropped = all_dropped && !elsewhere;
         }
-        if (const base::Verdict possible = problem::can_compose(producer.problem, consumer.problem, bindings, keep); !possible) return refuse(p, c, possible.reason());
+        if (const base::Verdict possible = problem::can_compose(producer.problem, consumer.problem, bindings, keep); !possible)
+            return refuse(p, c, possible.reason());
         const problem::Composition made = problem::compose(producer.problem, consumer.problem, bindings, keep);
         const base::Verdict fits = accept(producer.problem, consumer.problem, made.problem);
         if (!fits) return refuse(p, c, fits.reason());
@@ -180,7 +207,7 @@ private:
         std::set<uint32_t> next;
         for (const uint32_t v : groups_[group].outputs())
             if (const auto r = readers_.find(v); r != readers_.end()) next.insert(r->second.begin(), r->second.end());
-        for (const uint32_t v : groups_[group].inputs())  // a reader runs before who overwrites
+        for (const uint32_t v : groups_[group].inputs()) // a reader runs before who overwrites
             if (const auto over = overwritten_by_.find(v); over != overwritten_by_.end())
                 if (const auto w = maker_.find(over->second); w != maker_.end()) next.insert(w->second);
         next.erase(group);
@@ -243,8 +270,8 @@ private:
     std::vector<Group> groups_;
     std::map<uint32_t, std::set<uint32_t>> readers_;
     std::map<uint32_t, uint32_t> maker_;
-    std::set<uint32_t> needed_;                    // values that the caller sees or that are written in place
-    std::map<uint32_t, uint32_t> overwritten_by_;  // input -> the value written over it
+    std::set<uint32_t> needed_;                   // values that the caller sees or that are written in place
+    std::map<uint32_t, uint32_t> overwritten_by_; // input -> the value written over it
 };
 
 } // namespace
@@ -259,7 +286,8 @@ std::string to_string(const Regions& r) {
     std::string out;
     for (const problem::Region& region : r.regions) {
         out += problem::to_string(region.problem) + "  values:";
-        for (size_t i = 0; i < region.values.size(); ++i) out += fmt::format(" {}=%{}", region.problem.operands[i].name, region.values[i].value);
+        for (size_t i = 0; i < region.values.size(); ++i)
+            out += fmt::format(" {}=%{}", region.problem.operands[i].name, region.values[i].value);
         out += "\n";
         for (const std::string& reason : region.reasons) out += fmt::format("  # {}\n", reason);
         out += "\n";

@@ -149,6 +149,33 @@ bool is_bound_output(const Problem& producer, const std::optional<OperandId>& bi
     return binding && producer.operand(*binding).role != Role::in;
 }
 
+// Takes away the outputs that are not kept; where each operand went.
+std::vector<std::optional<OperandId>> remove_outputs(Problem& p, const std::vector<bool>& keep) {
+    std::vector<std::optional<OperandId>> place;
+    std::vector<Operand> operands;
+    for (size_t o = 0; o < p.operands.size(); ++o) {
+        bool drop = o < keep.size() && !keep[o] && p.operands[o].role == Role::out;
+        place.push_back(drop ? std::nullopt : std::optional(OperandId(operands.size())));
+        if (!drop) operands.push_back(p.operands[o]);
+    }
+    for (Operand& o : operands)
+        if (o.aliases) {
+            CODETTA_CHECK(place[o.aliases->value], "problem '{}': '{}' lies in an operand that is dropped", p.name, o.name);
+            o.aliases = place[o.aliases->value];
+        }
+    p.operands = std::move(operands);
+    for (Stage& s : p.stages) {
+        std::erase_if(s.writes, [&](const Write& w) { return !place[w.operand.value]; });
+        for (Write& w : s.writes) w.operand = *place[w.operand.value];
+        for (Read& r : s.reads)
+            if (r.from == Read::From::operand) {
+                CODETTA_CHECK(place[r.source], "problem '{}': stage '{}' reads an operand that is dropped", p.name, s.name);
+                r.source = place[r.source]->value;
+            }
+    }
+    return place;
+}
+
 class Composer {
 public:
     Composer(const Problem& producer, const Problem& consumer, const std::vector<std::optional<OperandId>>& bindings,
@@ -156,6 +183,9 @@ public:
         : bindings_(bindings), keep_(keep) {
         p_ = producer;
         p_.facts = both(producer.facts, consumer.facts);
+        // The name of what does the work.
+        bool reduces = std::ranges::any_of(producer.stages, [](const Stage& s) { return s.combiner.has_value(); });
+        if (!reduces || p_.name.empty()) p_.name = consumer.name;
         producer_stages_ = p_.stages.size();
         for (const Axis& a : p_.axes) axis_names_.insert(a.name);
         for (const std::string& s : producer.size_symbols()) axis_names_.insert(s);
@@ -169,11 +199,10 @@ public:
 
     Composition finish(const InlinePolicy& policy) {
         read_stages();
-        drop_outputs();
+        place_ = remove_outputs(p_, keep_);
         Composition result;
         result.producer_operands.assign(place_.begin(), place_.begin() + static_cast<std::ptrdiff_t>(keep_.size()));
         for (uint32_t o : consumer_operand_) result.consumer_operands.push_back(place_[o]);
-        p_.name = p_.name.empty() ? "region" : p_.name;
         result.problem = simplify(std::move(p_), policy);
         shorten_names(result.problem);
         return result;
@@ -251,30 +280,6 @@ private:
         }
     }
 
-    void drop_outputs() {
-        std::vector<Operand> operands;
-        for (size_t o = 0; o < p_.operands.size(); ++o) {
-            bool drop = o < keep_.size() && !keep_[o] && p_.operands[o].role == Role::out;
-            place_.push_back(drop ? std::nullopt : std::optional(OperandId(operands.size())));
-            if (!drop) operands.push_back(p_.operands[o]);
-        }
-        for (Operand& o : operands)
-            if (o.aliases) {
-                CODETTA_CHECK(place_[o.aliases->value], "composing '{}': '{}' lies in an operand that is dropped", p_.name, o.name);
-                o.aliases = place_[o.aliases->value];
-            }
-        p_.operands = std::move(operands);
-        for (Stage& s : p_.stages) {
-            std::erase_if(s.writes, [&](const Write& w) { return !place_[w.operand.value]; });
-            for (Write& w : s.writes) w.operand = *place_[w.operand.value];
-            for (Read& r : s.reads)
-                if (r.from == Read::From::operand) {
-                    CODETTA_CHECK(place_[r.source], "composing '{}': stage '{}' reads an operand that is dropped", p_.name, s.name);
-                    r.source = place_[r.source]->value;
-                }
-        }
-    }
-
     const std::vector<std::optional<OperandId>>& bindings_;
     const std::vector<bool>& keep_;
     Problem p_;
@@ -321,6 +326,12 @@ Composition compose(const Problem& producer, const Problem& consumer, const std:
     if (auto ok = can_compose(producer, consumer, bindings, keep); !ok)
         throw base::InternalError(fmt::format("composing '{}' and '{}': {}", producer.name, consumer.name, ok.reason()));
     return Composer(producer, consumer, bindings, keep).finish(policy);
+}
+
+Problem drop_outputs(Problem p, const std::vector<bool>& keep, const InlinePolicy& policy) {
+    CODETTA_CHECK(keep.size() == p.operands.size(), "{} marks for {} operands", keep.size(), p.operands.size());
+    remove_outputs(p, keep);
+    return simplify(std::move(p), policy);
 }
 
 Problem simplify(Problem p, const InlinePolicy& policy) {

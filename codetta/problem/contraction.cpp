@@ -14,14 +14,16 @@ std::optional<uint32_t> parameter_below_casts(const scalar::Function& f, scalar:
 }
 
 bool depends(const Read& r, const std::string& axis) {
-    return std::any_of(r.access.coordinates.begin(), r.access.coordinates.end(), [&](const sym::Expr& e) { return sym::depends_on(e, axis); });
+    return std::any_of(r.access.coordinates.begin(), r.access.coordinates.end(),
+                       [&](const sym::Expr& e) { return sym::depends_on(e, axis); });
 }
 
 } // namespace
 
 std::optional<Contraction> as_contraction(const Problem& p, StageId s) {
     const Stage& stage = p.stage(s);
-    if (!stage.combiner || stage.combiner->name != "sum" || stage.scan || stage.reads.size() != 2 || stage.reduce.empty()) return std::nullopt;
+    if (!stage.combiner || stage.combiner->name != "sum" || stage.scan || stage.reads.size() != 2 || stage.reduce.empty())
+        return std::nullopt;
     if (!scalar::is_float(stage.dtype())) return std::nullopt;
     const scalar::Op& root = stage.body.ops[stage.body.results[0]];
     if (root.prim != scalar::Prim::mul) return std::nullopt;
@@ -39,13 +41,16 @@ std::optional<Contraction> as_contraction(const Problem& p, StageId s) {
     std::vector<AxisId> only[2];
     for (const AxisId a : stage.axes) {
         const bool first = in(0, a), second = in(1, a);
-        if (first == second) c.batch.push_back(a);
-        else only[first ? 0 : 1].push_back(a);
+        if (first == second)
+            c.batch.push_back(a);
+        else
+            only[first ? 0 : 1].push_back(a);
     }
     if (only[0].empty() && only[1].empty()) return std::nullopt;
     // a is the operand of the outermost axis that belongs to one operand alone.
     const auto position = [&](const std::vector<AxisId>& axes) {
-        return axes.empty() ? stage.axes.size() : static_cast<size_t>(std::find(stage.axes.begin(), stage.axes.end(), axes.front()) - stage.axes.begin());
+        return axes.empty() ? stage.axes.size()
+                            : static_cast<size_t>(std::find(stage.axes.begin(), stage.axes.end(), axes.front()) - stage.axes.begin());
     };
     const bool swapped = position(only[1]) < position(only[0]);
     c.a = swapped ? 1 : 0;

@@ -6,9 +6,9 @@
 namespace codetta::problem {
 
 struct Cost {
-  sym::Expr flops;          // primitive float operations, fma = 2
-  sym::Expr bytes_read, bytes_written;  // each operand element that is touched once
+    sym::Expr flops;                     // primitive float operations, fma = 2
+    sym::Expr bytes_read, bytes_written; // each operand element that is touched once
 };
 Cost cost(const Problem& p);
 
-}  // namespace codetta::problem
+} // namespace codetta::problem

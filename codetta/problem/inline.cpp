@@ -17,6 +17,14 @@ bool has_transcendental(const scalar::Function& f) {
     return std::ranges::any_of(f.ops, [](const scalar::Op& op) { return is_transcendental(op.prim); });
 }
 
+// A division or a root: cheap once per row, dear once per element.
+bool divides(const scalar::Function& f) {
+    return std::ranges::any_of(f.ops, [](const scalar::Op& op) {
+        return scalar::is_float(op.dtype) && (op.prim == Prim::div || op.prim == Prim::sqrt || op.prim == Prim::rsqrt ||
+                                              op.prim == Prim::floor_div || op.prim == Prim::mod);
+    });
+}
+
 // What a read of stage s is when the stage is computed in place.
 Replacement in_place(const Problem& p, const Stage& s, const Read& r) {
     sym::Substitution at;
@@ -75,7 +83,8 @@ bool worth_keeping(const Problem& p, uint32_t source, const InlinePolicy& policy
                 again = again || computes_again(p, t, r);
             }
     if (policy.keep_shared && places >= 2 && (transcendental || values >= 2)) return true;
-    return policy.keep_recomputed && transcendental && again;
+    bool reduces = std::ranges::any_of(p.stages, [](const Stage& t) { return t.combiner.has_value(); });
+    return policy.keep_recomputed && again && (transcendental || (reduces && divides(s.body)));
 }
 
 } // namespace

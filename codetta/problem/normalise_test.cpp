@@ -3,6 +3,7 @@
 #include "codetta/base/error.h"
 #include "codetta/problem/address.h"
 #include "codetta/problem/contraction.h"
+#include "codetta/problem/region.h"
 #include "codetta/problem/test_support.h"
 
 namespace codetta::problem {
@@ -106,6 +107,26 @@ TEST(DropNarrowing, goes_across_stages) {
     p.stages[0].writes.clear();
     Problem asked = parse_problem(to_string(p).replace(to_string(p).find("narrow.bf16"), 11, "bf16"));
     EXPECT_EQ(drop_narrowing(asked), asked);
+}
+
+TEST(DropOutputs, what_only_they_need_goes) {
+    Problem p = parse_problem(R"(problem norm(m = s0, n = 3) where s0 >= 0
+  x: f32[m, n] in
+  out: f32[m, n] out
+  mean: f32[m] out
+  rstd: f32[m] out
+  sum: f32[m] = sum(n) x[m, n]
+  u: f32[m] = sum[m] / 3.0 -> mean[m]
+  squares: f32[m] = sum(n) (x[m, n] - u[m]) * (x[m, n] - u[m])
+  r: f32[m] = rsqrt(squares[m] + 1e-05) -> rstd[m]
+  y: f32[m, n] = (x[m, n] - u[m]) * r[m] -> out[m, n]
+)");
+    Problem q = drop_outputs(p, {true, true, false, false});
+    expect_same(p, q, kSizes);
+    // The mean and the factor stay values of their own: they are divisions that a row needs once.
+    EXPECT_EQ(q.operands.size(), 2U);
+    EXPECT_EQ(q.stages.size(), 5U);
+    EXPECT_EQ(drop_outputs(p, {true, false, true, true}).stages.size(), 4U);
 }
 
 TEST(Address, affine_where_parts_coalesce) {

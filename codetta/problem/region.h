@@ -32,7 +32,8 @@ Problem inline_stage(const Problem& p, StageId s);
 base::Verdict can_inline(const Problem& p, StageId s, StageId reader);
 
 // Which stages without combiner are worth keeping as their own: by default one that works hard (a transcendental, or two and more values
-// read) and is read at several places, and one with a transcendental that a reader would compute again and again.
+// read) and is read at several places, and one with a transcendental, or beside reductions with a division or root, that a reader would
+// compute again and again.
 struct InlinePolicy {
     bool keep_shared = true;
     bool keep_recomputed = true;
@@ -47,6 +48,10 @@ Problem align_axes(Problem p);
 // inline_stages, align_axes, equal stages made one, accesses simplified, dead stages and axes dropped. @post same values;
 // simplify(simplify(p)) == simplify(p)
 Problem simplify(Problem p, const InlinePolicy& policy = {});
+
+// Without the outputs that nobody wants: keep is indexed by the operands, false matters for `out` only. Simplified; operands that remain
+// keep their order.
+Problem drop_outputs(Problem p, const std::vector<bool>& keep, const InlinePolicy& policy = {});
 
 // Appends `consumer` to `producer` and simplifies. Consumer operand j is what producer operand bindings[j] holds (in or out), or stays an
 // own operand when nullopt. Names are made apart. A consumer that reads what a stage of the producer writes reads that stage: the write is

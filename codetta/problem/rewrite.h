@@ -42,7 +42,8 @@ struct Reindexing {
 };
 void reindex_stage(Problem& p, StageId s, const Reindexing& to);
 
-// Drops stages that are neither read nor written out and axes that no stage has, puts axes in the order of their first use, canonicalises every stage. Operands stay.
+// Drops stages that are neither read nor written out and axes that no stage has, puts axes in the order of their first use, canonicalises
+// every stage. Operands stay.
 void drop_dead(Problem& p);
 
 // Stages that compute the same become the first of them, with the writes of all.

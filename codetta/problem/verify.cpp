@@ -38,14 +38,23 @@ private:
             CODETTA_CHECK(is_name(a.name), "problem '{}': '{}' is no name for an axis", p_.name, a.name);
             CODETTA_CHECK(axis_names_.insert(a.name).second, "problem '{}': two axes '{}'", p_.name, a.name);
         }
-        for (const std::string& s : p_.size_symbols())
-            CODETTA_CHECK(!axis_names_.contains(s), "problem '{}': '{}' is an axis and a size", p_.name, s);
+        std::set<std::string> sizes;
+        for (const std::string& s : p_.size_symbols()) sizes.insert(s);
+        for (const auto& [s, range] : p_.facts.ranges()) sizes.insert(s);
+        for (const auto& [s, of] : p_.facts.multiples()) sizes.insert(s);
+        for (const auto& [s, bound] : p_.facts.bounds()) {
+            sizes.insert(s);
+            sym::collect_symbols(bound, sizes);
+        }
+        for (const std::string& s : sizes) CODETTA_CHECK(is_name(s), "problem '{}': '{}' is no name for a size", p_.name, s);
+        for (const std::string& s : sizes) CODETTA_CHECK(!axis_names_.contains(s), "problem '{}': '{}' is an axis and a size", p_.name, s);
         for (const Axis& a : p_.axes) check_sizes_only(a.extent, "the extent of axis '" + a.name + "'");
     }
 
     void check_sizes_only(const sym::Expr& e, const std::string& what) {
         for (const std::string& s : sym::symbols(e))
-            CODETTA_CHECK(s.find('$') == std::string::npos && !axis_names_.contains(s), "problem '{}': {} speaks of '{}'", p_.name, what, s);
+            CODETTA_CHECK(s.find('$') == std::string::npos && !axis_names_.contains(s), "problem '{}': {} speaks of '{}'", p_.name, what,
+                          s);
     }
 
     void check_operands() {
