@@ -13,8 +13,8 @@ Statement Parser::statement() {
         f.lo = expr();
         lexer_.expect("..");
         f.hi = expr();
-        if (lexer_.accept("step")) f.step = expr();
-        f.unroll = lexer_.accept("unroll");
+        if (accept_here("step")) f.step = expr();
+        f.unroll = accept_here("unroll");
         f.body = block(at.column);
         return {std::move(f)};
     }
@@ -121,7 +121,7 @@ Statement Parser::statement() {
         f.target = view();
         lexer_.expect("level");
         f.level = integer("a cache level");
-        f.for_write = lexer_.accept("write");
+        f.for_write = accept_here("write");
         return {std::move(f)};
     }
     if (name == "atomic") {
@@ -140,8 +140,8 @@ Statement Parser::statement() {
         m.a = view();
         lexer_.expect("*");
         m.b = view();
-        m.asynchronous = lexer_.accept("async");
-        if (lexer_.accept("accumulate")) {
+        m.asynchronous = accept_here("async");
+        if (accept_here("accumulate")) {
             lexer_.expect("if");
             m.accumulate_if = condition();
         }
@@ -154,8 +154,8 @@ Statement Parser::statement() {
             WaitGroup w;
             w.group = word(words::kGroups, "a group");
             w.pending = integer("how many may be pending");
-            w.read_only = lexer_.accept("read");
-            if (lexer_.accept("makes")) w.results = views();
+            w.read_only = accept_here("read");
+            if (accept_here("makes")) w.results = views();
             return {std::move(w)};
         }
         View v = view();
@@ -175,20 +175,20 @@ Statement Parser::statement() {
     if (name == "arrive") {
         BarrierArrive b;
         b.barrier = view();
-        if (lexer_.accept("cluster")) b.cluster_rank = expr();
-        if (lexer_.accept("if")) b.condition = conditions();
+        if (accept_here("cluster")) b.cluster_rank = expr();
+        if (accept_here("if")) b.condition = conditions();
         return {std::move(b)};
     }
     if (name == "fence") return {Fence{word(words::kFences, "a fence")}};
     if (name == "sync") {
         Sync s;
         s.barrier = expr();
-        if (lexer_.accept("threads")) s.threads = integer("a number of threads");
-        s.arrive_only = lexer_.accept("arrive");
+        if (accept_here("threads")) s.threads = integer("a number of threads");
+        s.arrive_only = accept_here("arrive");
         return {std::move(s)};
     }
     if (name == "griddep") {
-        bool launch = lexer_.accept("launch");
+        bool launch = accept_here("launch");
         if (!launch) lexer_.expect("wait");
         return {GridDependency{launch}};
     }
@@ -199,7 +199,7 @@ Statement Parser::statement() {
         r.warp_lo = integer("the first warp");
         lexer_.expect("..");
         r.warp_hi = integer("the end of the warps");
-        if (lexer_.accept("registers")) r.registers = integer("a number of registers");
+        if (accept_here("registers")) r.registers = integer("a number of registers");
         r.body = block(at.column);
         return {std::move(r)};
     }
@@ -213,20 +213,20 @@ Statement Parser::copy() {
     c.source = view();
     lexer_.expect("->");
     c.destination = view();
-    if (lexer_.accept("at")) {
+    if (accept_here("at")) {
         lexer_.expect("(");
         do c.coordinates.push_back(expr());
         while (lexer_.accept(","));
         lexer_.expect(")");
     }
-    while (lexer_.accept("limit")) {
+    while (accept_here("limit")) {
         Layout l = layout();
         lexer_.expect("<");
         c.limits.push_back({std::move(l), expr()});
     }
-    if (lexer_.accept("fill")) c.fill = lexer_.take_number("a number");
-    if (lexer_.accept("signal")) c.signal = view();
-    c.streaming = lexer_.accept("streaming");
+    if (accept_here("fill")) c.fill = lexer_.take_number("a number");
+    if (accept_here("signal")) c.signal = view();
+    c.streaming = accept_here("streaming");
     return {std::move(c)};
 }
 

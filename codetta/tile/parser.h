@@ -25,6 +25,8 @@ public:
     Program program();
 
 private:
+    // An optional word of this statement: on the next line the same word begins another one.
+    bool accept_here(std::string_view word) { return !lexer_.peek().starts_line && lexer_.accept(word); }
     int integer(std::string_view what) { return static_cast<int>(lexer_.take_integer(what)); }
 
     void skip_to(size_t position) {

@@ -81,6 +81,22 @@ TEST(Text, EveryGpuStatement) {
     EXPECT_EQ(std::count(once.begin(), once.end(), '\n'), 38);
 }
 
+// Words that may end a statement begin the next one here.
+TEST(Text, OptionalWordsEndWithTheLine) {
+    const char* text = R"(kernel words(x: f32 gmem written)
+  grid 1 threads 64
+    alloc b: i64 barrier (1)
+    alloc v: f32 rmem (1)
+    copy x[1:0] -> v[1:0]
+    fill v[1:0] 0.0
+    sync 0
+    arrive b[1:0]
+    if lane == 0
+      wait b[1:0] phase 0
+)";
+    EXPECT_EQ(to_string(parse_program(text)), text);
+}
+
 TEST(Text, ErrorsNameThePlace) {
     auto message = [](const char* text) -> std::string {
         try {
