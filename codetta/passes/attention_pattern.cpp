@@ -47,6 +47,22 @@ private:
 
     const Node* maker(ValueId v) const { return makers_[v.value] ? &g_.nodes[*makers_[v.value]] : nullptr; }
 
+public:
+    // The operand whose last two dimensions v has swapped, seen through views that leave them alone, when it has these leading dimensions.
+    std::optional<ValueId> untransposed(ValueId v, const Exprs& lead) const {
+        v = beneath_views(v);
+        const Node* n = maker(v);
+        if (!n || n->op != "permute") return std::nullopt;
+        Exprs dims = ops_.view(g_, *n).exprs("dims"), shape = g_.type(*n->inputs[0]).shape;
+        for (size_t d = 0; d < dims.size(); ++d) {
+            size_t from = d + 2 < dims.size() ? d : d + 2 == dims.size() ? d + 1 : d - 1;
+            if (!dims[d].is(static_cast<int64_t>(from))) return std::nullopt;
+        }
+        bool fits = shape.size() == lead.size() + 2 && std::equal(lead.begin(), lead.end(), shape.begin());
+        return fits ? std::optional(*n->inputs[0]) : std::nullopt;
+    }
+
+private:
     // The maker of v when nobody else reads v.
     const Node* single(ValueId v) const { return uses_[v.value] == 1 ? maker(v) : nullptr; }
 
@@ -135,6 +151,13 @@ ValueId with_lead(GraphBuilder& b, ValueId v, Exprs lead) {
     return shape == lead ? v : b.add1("view", {v}, {{"shape", lead}});
 }
 
+ValueId swapped(GraphBuilder& b, ValueId v) {
+    size_t rank = b.type(v).rank();
+    Exprs order;
+    for (size_t d = 0; d < rank; ++d) order.emplace_back(static_cast<int64_t>(d + 2 < rank ? d : d + 2 == rank ? rank - 1 : rank - 2));
+    return b.add1("permute", {v}, {{"dims", order}});
+}
+
 bool leads_fit(const Graph& g, ValueId v, const Exprs& lead) {
     const Exprs& shape = g.type(v).shape;
     return sym::product(std::span(shape).first(shape.size() - 2)) == sym::product(lead);
@@ -155,11 +178,8 @@ Graph attention_pattern(Graph g, const OpSet& ops, const base::Options& options)
         for (ValueId v : {m->q, m->k_transposed, m->v})
             if (!leads_fit(g, v, lead)) return false;
         GraphBuilder& b = r.builder();
-        ValueId kt = r.now(m->k_transposed);
-        Exprs order;
-        size_t rank = b.type(kt).rank();
-        for (size_t d = 0; d < rank; ++d) order.emplace_back(static_cast<int64_t>(d + 2 < rank ? d : d + 2 == rank ? rank - 1 : rank - 2));
-        ValueId k = b.add1("permute", {kt}, {{"dims", order}});
+        std::optional<ValueId> plain = matcher.untransposed(m->k_transposed, lead);
+        ValueId k = plain ? r.now(*plain) : swapped(b, r.now(m->k_transposed));
         std::vector<std::optional<ValueId>> operands = {with_lead(b, r.now(m->q), lead), with_lead(b, k, lead),
                                                         with_lead(b, r.now(m->v), lead)};
         graph::Attributes attributes = {{"scale", m->scale}};

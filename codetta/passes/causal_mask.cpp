@@ -20,18 +20,14 @@ enum class MaskForm : uint8_t { other, all, causal };
 
 constexpr double kHidden = -1e30; // an additive mask below this hides a score as -inf does, while its row has a visible one
 
-MaskForm form_of(const std::vector<sym::Condition>& conditions, const graph::Graph& g, const TensorType& mask) {
+MaskForm form_of(const std::vector<sym::Condition>& conditions, const sym::Facts& facts, const TensorType& mask) {
     sym::Expr s = sym::Expr::symbol("row"), t = sym::Expr::symbol("column");
     const sym::Expr &rows = mask.shape[mask.rank() - 2], &columns = mask.shape.back();
-    sym::Facts facts = g.facts;
-    facts.set_range("row", {0, facts.range(rows).hi - 1});
-    facts.set_range("column", {0, facts.range(columns).hi - 1});
     MaskForm form = MaskForm::all;
     for (const sym::Condition& c : conditions) {
         if (facts.proves(c)) continue;
-        // Both sides as 0 <= slack.
         if (c.relation != sym::Relation::le && c.relation != sym::Relation::lt) return MaskForm::other;
-        sym::Expr slack = facts.simplify(c.rhs - c.lhs - (c.relation == sym::Relation::lt ? 1 : 0));
+        sym::Expr slack = facts.simplify(c.rhs - c.lhs - (c.relation == sym::Relation::lt ? 1 : 0)); // the condition is 0 <= slack
         if (slack == columns - 1 - t || slack == rows - 1 - s) continue;
         if (slack != s - t) return MaskForm::other;
         form = MaskForm::causal;
@@ -41,16 +37,19 @@ MaskForm form_of(const std::vector<sym::Condition>& conditions, const graph::Gra
 
 MaskForm by_expression(const Graph& g, const OpSet& ops, ValueId mask) {
     const TensorType& t = g.type(mask);
+    sym::Facts facts = g.facts;
     std::vector<sym::Expr> index;
-    for (size_t d = 0; d + 2 < t.rank(); ++d) index.push_back(sym::Expr::symbol("lead" + std::to_string(d)));
-    index.push_back(sym::Expr::symbol("row"));
-    index.push_back(sym::Expr::symbol("column"));
-    std::optional<Element> e = ElementEvaluator(g, ops).element(mask, index);
+    for (size_t d = 0; d < t.rank(); ++d) {
+        std::string name = d + 1 == t.rank() ? "column" : d + 2 == t.rank() ? "row" : "lead" + std::to_string(d);
+        index.push_back(sym::Expr::symbol(name));
+        facts.set_range(name, {0, facts.range(t.shape[d]).hi - 1});
+    }
+    std::optional<Element> e = ElementEvaluator(g, ops, facts).element(mask, index);
     if (!e) return MaskForm::other;
     bool truth = e->kind == Element::Kind::truth;
     bool additive = (e->kind == Element::Kind::choice || e->kind == Element::Kind::number) && e->yes == 0 &&
                     (e->conditions.empty() || e->no <= kHidden);
-    return truth || additive ? form_of(e->conditions, g, t) : MaskForm::other;
+    return truth || additive ? form_of(e->conditions, facts, t) : MaskForm::other;
 }
 
 // The constant behind views that only repeat it.

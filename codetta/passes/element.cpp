@@ -86,7 +86,11 @@ std::optional<Element> converted(const Element& e, DType to) {
         if (e.kind == Kind::truth) return e;
         return compared("ne", e, e.kind == Kind::integer ? integer(0) : number(0));
     }
-    if (scalar::is_integer(to)) return e.kind == Kind::integer ? std::optional(e) : std::nullopt;
+    if (scalar::is_integer(to)) {
+        if (e.kind == Kind::truth && e.conditions.empty()) return integer(1);
+        if (e.kind == Kind::truth && e.conditions == std::vector{kNever}) return integer(0);
+        return e.kind == Kind::integer ? std::optional(e) : std::nullopt;
+    }
     if (e.kind == Kind::truth) return choice(e.conditions, 1, 0);
     return e; // a float of whole numbers stays an integer expression
 }
@@ -102,7 +106,26 @@ bool is_one_of(const std::string& op, std::initializer_list<const char*> names) 
 std::optional<Element> ElementEvaluator::element(graph::ValueId v, const std::vector<sym::Expr>& index) const {
     if (!makers_[v.value]) return std::nullopt;
     const Node& n = g_.nodes[*makers_[v.value]];
-    if (n.into) return std::nullopt;
+    std::optional<Element> e = n.into ? std::nullopt : of_node(n, index);
+    return e ? std::optional(settled(std::move(*e))) : std::nullopt;
+}
+
+Element ElementEvaluator::settled(Element e) const {
+    if (e.kind == Kind::integer) e.integer = facts_.simplify(e.integer);
+    std::vector<sym::Condition> open;
+    for (const sym::Condition& c : e.conditions) {
+        if (facts_.refutes(c)) {
+            if (e.kind == Kind::choice) return number(e.no);
+            return truth({kNever});
+        }
+        if (!facts_.proves(c)) open.push_back(c);
+    }
+    if (e.kind == Kind::choice && open.empty()) return number(e.yes);
+    e.conditions = std::move(open);
+    return e;
+}
+
+std::optional<Element> ElementEvaluator::of_node(const Node& n, const std::vector<sym::Expr>& index) const {
     graph::NodeView view = ops_.view(g_, n);
     if (n.op == "full") {
         if (const auto* e = std::get_if<sym::Expr>(&view.attribute("value")); e && !e->constant()) return integer(*e);
@@ -113,23 +136,64 @@ std::optional<Element> ElementEvaluator::element(graph::ValueId v, const std::ve
             return std::nullopt;
         return integer(view.expr("start") + view.expr("step") * index[0]);
     }
+    if (n.op == "cat") return of_cat(n, index);
+    if (n.op == "cumsum") { // of zeros
+        std::optional<Element> e = element(*n.inputs[0], index);
+        bool zero = e && e->kind == Kind::integer && e->integer.is(0);
+        return zero ? e : std::nullopt;
+    }
     graph::OpKind kind = ops_.get(n.op).kind;
-    if (kind == graph::OpKind::view || is_one_of(n.op, {"clone", "repeat", "roll", "flip"})) return through_view(n, index);
+    if (kind == graph::OpKind::view || is_one_of(n.op, {"clone", "repeat", "roll", "flip", "index"})) return through_access(n, index);
     return kind == graph::OpKind::pointwise ? of_pointwise(n, index) : std::nullopt;
 }
 
-// By the op's own Problem: where its one stage reads its one operand.
-std::optional<Element> ElementEvaluator::through_view(const Node& n, const std::vector<sym::Expr>& index) const {
+// By the op's own Problem: where its one stage reads its last operand, at places that may come from the reads before (index: read k is
+// operand k + 1).
+std::optional<Element> ElementEvaluator::through_access(const Node& n, const std::vector<sym::Expr>& index) const {
     problem::Problem p = ops_.lower(g_, n);
     const problem::Stage& s = p.stages.at(0);
     const problem::Access& to = s.writes.at(0).access;
     sym::Substitution by;
     for (size_t d = 0; d < to.coordinates.size(); ++d)
         if (to.coordinates[d].kind() == sym::Kind::symbol) by.emplace(to.coordinates[d].name(), index[d]);
-    if (s.reads.size() != 1 || !s.reads[0].access.guard.empty()) return std::nullopt;
-    std::vector<sym::Expr> from;
-    for (const sym::Expr& c : s.reads[0].access.coordinates) from.push_back(sym::substitute(c, by));
-    return element(*n.inputs[0], from);
+    auto places = [&](const problem::Read& r) {
+        std::vector<sym::Expr> result;
+        for (const sym::Expr& c : r.access.coordinates) {
+            // A checked index: $k % size is $k where $k is not negative.
+            bool wrapped = c.kind() == sym::Kind::mod && c.operands()[0].kind() == sym::Kind::symbol && c.operands()[0].name()[0] == '$';
+            sym::Expr value = sym::substitute(wrapped ? c.operands()[0] : c, by);
+            result.push_back(wrapped && !facts_.proves(sym::le(0, value)) ? sym::substitute(c, by) : value);
+        }
+        return result;
+    };
+    // The graph value behind each operand of the Problem.
+    std::vector<graph::ValueId> values;
+    for (const auto& v : n.inputs)
+        if (v) values.push_back(*v);
+    for (size_t k = 0; k + 1 < s.reads.size(); ++k) {
+        std::optional<Element> e =
+            s.reads[k].access.guard.empty() ? element(values.at(s.reads[k].source), places(s.reads[k])) : std::nullopt;
+        if (!e || e->kind != Kind::integer) return std::nullopt;
+        by.emplace("$" + std::to_string(k), e->integer);
+    }
+    const problem::Read& last = s.reads.back();
+    return last.access.guard.empty() ? element(values.at(last.source), places(last)) : std::nullopt;
+}
+
+// Two parts of which the first has one place, where the second's expression gives the same value: the second's expression everywhere
+// (positions with one before the first: cat(p[:1] - 1, p)).
+std::optional<Element> ElementEvaluator::of_cat(const Node& n, const std::vector<sym::Expr>& index) const {
+    if (n.inputs.size() != 2) return std::nullopt;
+    auto rank = static_cast<int64_t>(index.size());
+    auto dim = static_cast<size_t>((ops_.view(g_, n).integer("dim") + rank) % rank);
+    if (!g_.type(*n.inputs[0]).shape[dim].is(1)) return std::nullopt;
+    std::vector<sym::Expr> first = index, before = index, at = index;
+    first[dim] = 0;
+    before[dim] = -1;
+    at[dim] = at[dim] - 1;
+    std::optional<Element> a = element(*n.inputs[0], first), b = element(*n.inputs[1], before);
+    bool same = a && b && a->kind == Kind::integer && b->kind == Kind::integer && a->integer == b->integer;
+    return same ? element(*n.inputs[1], at) : std::nullopt;
 }
 
 std::optional<Element> ElementEvaluator::operand(const Node& n, size_t i, const std::vector<sym::Expr>& index) const {

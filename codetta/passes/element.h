@@ -1,4 +1,5 @@
-// One element of a value as an expression of its index, where the value is made of `arange`, constants, comparisons, logic and views alone.
+// One element of a value as an expression of its index, where the value is made of `arange`, constants, comparisons, logic, views and
+// indexing with such values alone.
 #pragma once
 
 #include <optional>
@@ -21,15 +22,21 @@ struct Element {
 
 class ElementEvaluator {
 public:
-    ElementEvaluator(const graph::Graph& g, const graph::OpSet& ops) : g_(g), ops_(ops), makers_(graph::producers(g)) {}
+    // facts: of the sizes and of the symbols in the indices that will be asked for.
+    ElementEvaluator(const graph::Graph& g, const graph::OpSet& ops, sym::Facts facts)
+        : g_(g), ops_(ops), facts_(std::move(facts)), makers_(graph::producers(g)) {}
     std::optional<Element> element(graph::ValueId v, const std::vector<sym::Expr>& index) const; // nullopt: not of this kind
 
 private:
-    std::optional<Element> through_view(const graph::Node& n, const std::vector<sym::Expr>& index) const;
+    std::optional<Element> of_node(const graph::Node& n, const std::vector<sym::Expr>& index) const;
+    std::optional<Element> through_access(const graph::Node& n, const std::vector<sym::Expr>& index) const;
+    std::optional<Element> of_cat(const graph::Node& n, const std::vector<sym::Expr>& index) const;
     std::optional<Element> of_pointwise(const graph::Node& n, const std::vector<sym::Expr>& index) const;
     std::optional<Element> operand(const graph::Node& n, size_t i, const std::vector<sym::Expr>& index) const;
+    Element settled(Element e) const; // conditions that the facts decide are gone
     const graph::Graph& g_;
     const graph::OpSet& ops_;
+    sym::Facts facts_;
     std::vector<std::optional<uint32_t>> makers_;
 };
 

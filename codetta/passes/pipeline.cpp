@@ -8,6 +8,7 @@
 #include "codetta/passes/dead_code.h"
 #include "codetta/passes/decompose.h"
 #include "codetta/passes/fold_constants.h"
+#include "codetta/passes/grouped_heads.h"
 #include "codetta/passes/in_place.h"
 #include "codetta/passes/simplify.h"
 
@@ -23,8 +24,13 @@ std::span<const Pass> pipeline() {
         {"common_subexpressions", "equal nodes become one", common_subexpressions},
         {"in_place", "updates of an input that end in a copy into it write its memory", in_place},
         {"attention_pattern", "softmax(q k^T scale + mask) v becomes attention", attention_pattern},
+        {"simplify", "views that the pattern has left", simplify},
+        {"grouped_heads", "repeated keys and values are given to attention unrepeated", grouped_heads},
         {"causal_mask", "an attention mask that is a lower triangle becomes the causal flag", causal_mask},
+        {"dead_code", "a causal mask needs no computing", dead_code},
         {"fold_constants", "what depends on no input is computed once", fold_constants},
+        {"causal_mask", "and by its data", causal_mask},
+        {"dead_code", "what only a mask needed goes away", dead_code},
         {"simplify", "what folding has made plain", simplify},
         {"common_subexpressions", "equal nodes become one", common_subexpressions},
         {"dead_code", "nodes whose results nobody gets go away", dead_code},

@@ -44,17 +44,30 @@ void Rewriter::keep(const Node& n) {
     std::vector<graph::Value> results;
     for (ValueId v : n.outputs) results.push_back(old_.value(v));
     std::vector<ValueId> fresh = builder_.add(mapped(n), results);
-    for (size_t i = 0; i < fresh.size(); ++i) now_[n.outputs[i].value] = output_[n.outputs[i].value] = fresh[i];
+    for (size_t i = 0; i < fresh.size(); ++i) {
+        now_[n.outputs[i].value] = output_[n.outputs[i].value] = fresh[i];
+        if (is_result(n.outputs[i])) taken_.insert(fresh[i].value);
+    }
 }
 
 void Rewriter::replace(ValueId old, ValueId now) {
     now_[old.value] = output_[old.value] = now;
+    if (is_result(old)) taken_.insert(now.value);
     builder_.set_strides(now, old_.type(old).strides);
 }
 
 void Rewriter::forward(const Node& n, ValueId now) {
-    if (is_result(n.outputs.at(0))) keep(n);
-    now_[n.outputs.at(0).value] = now;
+    ValueId old = n.outputs.at(0);
+    // The memory of an input, or of another result, is not the caller's to keep.
+    auto shared = [&] {
+        if (graph::find_input(builder_.graph(), now)) return true;
+        for (const Node& made : builder_.graph().nodes)
+            if (made.into && made.outputs[0] == now) return true;
+        return false;
+    };
+    if (is_result(old) && !taken_.contains(now.value) && !shared()) return replace(old, now);
+    if (is_result(old)) keep(n);
+    now_[old.value] = now;
 }
 
 Graph Rewriter::finish() {

@@ -25,7 +25,7 @@ public:
 
     void keep(const Node& n);
     void replace(ValueId old, ValueId now);   // by a value made for it: takes over outputs and promised strides
-    void forward(const Node& n, ValueId now); // users of n's result read `now`; n stays where the caller gets its result
+    void forward(const Node& n, ValueId now); // users of n's result read `now`; n stays where the caller needs a tensor of its own
     bool is_result(ValueId old) const { return results_.contains(old.value); } // an output of kind value or view
     Graph finish();
 
@@ -33,7 +33,8 @@ private:
     const Graph& old_;
     GraphBuilder builder_;
     std::vector<ValueId> now_, output_;
-    std::set<uint32_t> results_;
+    std::set<uint32_t> results_; // old values that the caller gets
+    std::set<uint32_t> taken_;   // new values that the caller gets
 };
 
 // Calls `visit` for each node; where it returns false the node is kept.
