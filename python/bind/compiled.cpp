@@ -35,8 +35,7 @@ private:
 
 std::unique_ptr<Runner> make_compiled(graph::Graph graph, const base::Options& options) {
     compile::Report report;
-    const base::Target target = options.target == "auto" ? runtime::detect_machine() : base::make_target(options.target);
-    runtime::Executable executable = compile::compile(std::move(graph), target, options, {}, &report);
+    runtime::Executable executable = compile::compile(std::move(graph), runtime::host_target(options.target), options, {}, &report);
     return std::make_unique<Compiled>(std::move(executable), std::move(report));
 }
 

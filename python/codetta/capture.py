@@ -94,8 +94,10 @@ class Capture:
     def _add_compute(self, node: fx.Node, value: object) -> None:
         captured = CapturedNode(node)
         if isinstance(value, (list, tuple)):
+            read = _positions_read(node)
             captured.results = [
-                self._add_value(f"{node.name}_{i}", item) if isinstance(item, torch.Tensor) else None for i, item in enumerate(value)
+                self._add_value(f"{node.name}_{i}", item) if isinstance(item, torch.Tensor) and i in read else None
+                for i, item in enumerate(value)
             ]
             self._tuples[node] = captured.results
         elif isinstance(value, torch.Tensor):
@@ -111,7 +113,7 @@ class Capture:
             captured.refusal = f"{_target_name(node)} is no ATen operation"
         elif isinstance(value, (list, tuple)) and any(isinstance(item, (list, tuple)) for item in value):
             captured.refusal = "a nested result"
-        elif not captured.results:
+        elif not any(result is not None for result in captured.results):
             captured.refusal = "its result is no tensor"
         elif target._schema.is_mutable and target is not torch.ops.aten.copy_.default:
             captured.refusal = "it changes an argument in place"
@@ -204,6 +206,11 @@ class Capture:
         for argument in captured.node.all_input_nodes:
             symbols |= size_symbols(argument.meta.get("val"))
         return symbols
+
+
+def _positions_read(node: fx.Node) -> set[int]:
+    """The positions of a tuple result that somebody takes out."""
+    return {user.args[1] for user in node.users if user.target is operator.getitem}
 
 
 def _bound(value: object, otherwise: int) -> int:
