@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "codetta/base/log.h"
 #include "codetta/codegen/compile.h"
 #include "codetta/targets/list.h"
 #include "codetta/tile/verify.h"
@@ -31,6 +32,7 @@ std::vector<base::CodeImage> build_images(const std::vector<const tile::Program*
     const auto work = [&] {
         for (size_t i; (i = next.fetch_add(1)) < programs.size();) {
             try {
+                base::log_debug("build: {}", programs[i]->name);
                 tile::verify(*programs[i], atoms);
                 images[i] = codegen::compile(*programs[i], atoms, target);
             } catch (...) {
