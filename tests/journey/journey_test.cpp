@@ -35,13 +35,16 @@ protected:
     }
     void TearDown() override { std::filesystem::remove_all(folder); }
 
-    std::string stage(const std::string& name) const { return test::read_text(folder / ("block." + name + ".txt")); }
+    std::string stage(const std::string& name) const {
+        std::string text = test::read_text(folder / ("block." + name + ".txt"));
+        text.erase(text.find_last_not_of('\n') + 2);
+        return text;
+    }
 
     // The kernel that runs at each call, without those that only prepare weights.
     std::string last_kernel() const {
         const std::string all = stage("5_build");
-        std::string kernel = all.substr(all.rfind("kernel ", all.size()) );
-        return kernel.substr(0, kernel.find_last_not_of('\n') + 1) + "\n";
+        return all.substr(all.rfind("\nkernel ") + 1);
     }
 
     std::filesystem::path folder;
