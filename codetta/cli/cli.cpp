@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "codetta/base/error.h"
 #include "codetta/base/log.h"
+#include "codetta/base/nearest_name.h"
 #include "codetta/cli/session.h"
 
 namespace codetta::cli {
@@ -39,6 +41,20 @@ std::pair<std::string, int64_t> parse_assignment(const std::string& text, std::s
     return {text.substr(0, equals), value};
 }
 
+namespace {
+
+/// CLI11 would call an unknown command an unexpected argument.
+void check_command(const CLI::App& app, const std::vector<std::string>& arguments) {
+    if (arguments.empty() || arguments[0].starts_with('-')) return;
+    std::vector<std::string> names;
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(command->get_name());
+    if (std::ranges::find(names, arguments[0]) != names.end()) return;
+    const std::vector<std::string_view> known(names.begin(), names.end());
+    throw Misuse(fmt::format("there is no command '{}'{}", arguments[0], base::did_you_mean(arguments[0], known)));
+}
+
+} // namespace
+
 int run(const std::vector<std::string>& arguments, const Console& console) {
     const auto complain = [&](std::string_view text) {
         console.err(console.color ? fmt::format("\x1b[31;1mcodetta:\x1b[0m {}\n", text) : fmt::format("codetta: {}\n", text));
@@ -53,6 +69,7 @@ int run(const std::vector<std::string>& arguments, const Console& console) {
         add_doctor(app, session);
         add_ops(app, session);
         add_options(app, session);
+        check_command(app, arguments);
         app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend())); // CLI11 takes words from the back
         if (app.get_subcommands().empty()) console.out(app.help());
         return fine;

@@ -8,7 +8,6 @@
 
 #include "codetta/cli/cli.h"
 #include "codetta/cli/tables.h"
-#include "codetta/ops/list.h"
 #include "tests/support/documents.h"
 
 namespace codetta::cli {
@@ -40,7 +39,7 @@ protected:
     // Paths, times and addresses of this run become fixed words.
     std::string masked(std::string text) const {
         for (size_t at; (at = text.find(folder.string() + "/")) != std::string::npos;) text.erase(at, folder.string().size() + 1);
-        text = std::regex_replace(text, std::regex(" +[0-9]+(\\.[0-9]+)? (ms|us)"), " TIME $2");
+        text = std::regex_replace(text, std::regex(" +[0-9]+(\\.[0-9]+)? (ms|us)"), " ... $2");
         return std::regex_replace(text, std::regex("_[0-9a-f]{10}"), "_HASH");
     }
 
@@ -55,7 +54,7 @@ const char* const kModel = "graph small(%x: f32[n, 8], %w: f32[4, 8] parameter) 
 TEST_F(Cli, CompilesAndTellsInShort) {
     const Result r = codetta({"compile", file("m.graph", kModel), "--target", "x86_avx2"});
     EXPECT_EQ(r.code, fine) << r.err;
-    EXPECT_EQ(masked(r.out), "small: 2 ops, 1 region, 1 kernel, 0 on the reference kernel; TIME ms for x86_avx2\n");
+    EXPECT_EQ(masked(r.out), "small: 2 ops, 1 region, 1 kernel, 0 on the reference kernel; ... ms for x86_avx2\n");
 }
 
 TEST_F(Cli, ExplainsAndWritesJson) {
@@ -115,10 +114,10 @@ TEST_F(Cli, MalformedTextNamesFileLineAndColumn) {
     };
     EXPECT_EQ(error(""), "codetta: bad.txt: line 1, column 1: a text starts with 'graph', 'problem', 'kernel' or 'program'\n");
     EXPECT_EQ(error("graph g(%x: f33[2]) {\n  return %x\n}\n").substr(0, 34), "codetta: bad.txt: line 1, column 1");
-    EXPECT_EQ(error("graph g(%x: f32[2]) {\n  %0: f32[2] = rellu(%x)\n  return %0\n}\n"), "");
-    EXPECT_EQ(error("graph g(%x: f32[2]) {\n  %0: f32[2] = relu(%y)\n  return %0\n}\n"), "");
-    EXPECT_EQ(error("problem p(i = 4)\n  x: f32[i] in\n  y: f32[i] out\n  t: f32[i] = x[j] -> y[i]\n").substr(0, 25), "codetta: bad.txt: line 4, ");
-    EXPECT_EQ(error("\nkernel k(x: f32 gmem)\n  taks i in 4\n").substr(0, 25), "codetta: bad.txt: line 3, ");
+    EXPECT_EQ(error("graph g(%x: f32[2]) {\n  %0: f32[2] = rellu(%x)\n  return %0\n}\n"), "codetta: bad.txt:2: there is no op 'rellu'; did you mean 'relu'?\n");
+    EXPECT_EQ(error("graph g(%x: f32[2]) {\n  %0: f32[2] = relu(%y)\n  return %0\n}\n"), "codetta: bad.txt: line 2, column 23: '%y' is not defined\n");
+    EXPECT_EQ(error("problem p(i = 4)\n  x: f32[i] in\n  y: f32[i] out\n  t: f32[i] = x[i, i] -> y[i]\n").substr(0, 26), "codetta: bad.txt: line 4, ");
+    EXPECT_EQ(error("\nkernel k(x: f32 gmem)\n  taks i in 4\n").substr(0, 26), "codetta: bad.txt: line 3, ");
 }
 
 TEST_F(Cli, SaysWhatIsWrongWithTheCommandLine) {
@@ -129,8 +128,8 @@ TEST_F(Cli, SaysWhatIsWrongWithTheCommandLine) {
         return masked(r.err);
     };
     EXPECT_EQ(misuse({"compile"}), "codetta: file is required\nRun with --help for more information.\n");
-    EXPECT_EQ(misuse({"compil", model}), "codetta: The following arguments were not expected: m.graph compil\nRun with --help for more information.\n");
-    EXPECT_EQ(misuse({"compile", model, "--target", "x86_avx"}), "codetta: option 'target': unknown target 'x86_avx'; did you mean 'x86_avx2'?\n");
+    EXPECT_EQ(misuse({"compil", model}), "codetta: there is no command 'compil'; did you mean 'compile'?\n");
+    EXPECT_EQ(misuse({"compile", model, "--target", "x86_avx"}), "codetta: option 'target': unknown value 'x86_avx'; did you mean 'x86_avx2'?\n");
     EXPECT_EQ(misuse({"run", model, "--size", "n"}), "codetta: --size n: write name=number, as s0=5\n");
     EXPECT_EQ(misuse({"run", model, "--range", "x=1"}), "codetta: --range x=1: write name=lo..hi, as ids=0..100\n");
     const Result size = codetta({"run", model, "--size", "m=3"});
@@ -172,7 +171,6 @@ TEST_F(Cli, KernelsForAMachineThatIsNotHere) {
 }
 
 TEST(CliPages, AreWhatTheTablesSay) {
-    test::check_page("docs/ops.md", ops_page(ops::list()));
     test::check_page("docs/options.md", options_page());
     const std::string cmake = test::read_text(test::source_folder() / "CMakeLists.txt");
     EXPECT_NE(cmake.find("project(codetta VERSION " + std::string(version) + " "), std::string::npos);

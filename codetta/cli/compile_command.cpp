@@ -13,6 +13,7 @@
 #include "codetta/codegen/compile.h"
 #include "codetta/compile/compile.h"
 #include "codetta/graph/graph.h"
+#include "codetta/ops/list.h"
 #include "codetta/problem/problem.h"
 #include "codetta/runtime/detect_machine.h"
 #include "codetta/sym/expr.h"
@@ -63,7 +64,7 @@ std::string at_length(const compile::Report& r) {
                             region.variants > 1 ? fmt::format(", {} variants by size", region.variants) : "");
         for (const std::string& k : region.kernels) text += fmt::format("  kernel {}\n", k);
         for (const std::string& reason : region.not_taken) text += fmt::format("  not {}\n", reason);
-        for (const std::string& reason : region.not_fused) text += fmt::format("  not fused: {}\n", reason);
+        for (const std::string& reason : region.not_fused) text += fmt::format("  {}\n", reason);
     }
     for (const compile::StageTime& s : r.stages) text += fmt::format("stage {:<7} {:8.2f} ms\n", s.stage, s.time_ms);
     return text;
@@ -101,7 +102,7 @@ void compile_model(const Session& session, const Wishes& wishes, const StageFile
         compile::Report report;
         std::string name;
         if (file.stage == Stage::graph) {
-            graph::Graph g = parse_part(file, part, [](const std::string& text) { return graph::parse_graph(text); });
+            graph::Graph g = read_graph(file, ops::list());
             for (graph::Input& input : g.inputs) input.frozen |= options.freeze && input.kind == graph::InputKind::parameter;
             name = g.name;
             compile::compile(std::move(g), target, options, hints, &report);

@@ -77,8 +77,7 @@ bool run(const Session& session, const RunWishes& wishes, Model& model) {
 bool run_graph(const Session& session, const RunWishes& wishes, const StageFile& file) {
     const base::Options options = session.options();
     const graph::OpSet ops = ops::list();
-    graph::Graph g = parse_part(file, file.parts[0], [](const std::string& text) { return graph::parse_graph(text); });
-    parse_part(file, file.parts[0], [&](const std::string&) { return graph::verify(g, ops); });
+    graph::Graph g = read_graph(file, ops);
     for (graph::Input& input : g.inputs) input.frozen |= options.freeze && input.kind == graph::InputKind::parameter;
 
     std::set<std::string> symbols(g.size_arguments.begin(), g.size_arguments.end());

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "codetta/base/atomic_file.h"
 
 namespace codetta::cli {
@@ -52,6 +55,23 @@ StageFile read_stage_file(const std::string& path) {
     else
         throw base::UserError("line 1, column 1: a text starts with 'graph', 'problem', 'kernel' or 'program'", path);
     return file;
+}
+
+graph::Graph read_graph(const StageFile& file, const graph::OpSet& ops) {
+    const std::string& text = file.parts[0];
+    graph::Graph g = parse_part(file, text, [](const std::string& t) { return graph::parse_graph(t); });
+    const std::string name = std::filesystem::path(file.path).filename().string();
+    for (graph::Node& n : g.nodes) {
+        if (!n.location.empty() || n.outputs.empty()) continue;
+        const size_t at = text.find("%" + g.value(n.outputs[0]).name + ":");
+        if (at != std::string::npos) n.location = fmt::format("{}:{}", name, std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n') + 1);
+    }
+    try {
+        graph::verify(g, ops);
+    } catch (const base::InternalError& e) { // a text is the user's
+        throw base::UserError(e.what(), file.path);
+    } catch (const base::UserError& e) { throw base::UserError(e.what(), file.path); }
+    return g;
 }
 
 } // namespace codetta::cli

@@ -4,6 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "codetta/base/error.h"
+#include "codetta/graph/op_def.h"
+
 namespace codetta::cli {
 
 enum class Stage { graph, problems, kernels, program };
@@ -22,9 +25,11 @@ StageFile read_stage_file(const std::string& path);
 template <class Parse>
 auto parse_part(const StageFile& file, const std::string& part, Parse parse) -> decltype(parse(part));
 
-} // namespace codetta::cli
+/// The graph of a file, verified. Nodes that name no source line get their line in the file.
+/// @throws UserError naming the file, and line and column or the node
+graph::Graph read_graph(const StageFile& file, const graph::OpSet& ops);
 
-#include "codetta/base/error.h"
+} // namespace codetta::cli
 
 template <class Parse>
 auto codetta::cli::parse_part(const StageFile& file, const std::string& part, Parse parse) -> decltype(parse(part)) {

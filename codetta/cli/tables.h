@@ -1,13 +1,10 @@
-// The generated pages of the documentation.
+// The page docs/options.md, made from the option table.
 #pragma once
 
 #include <string>
 
-#include "codetta/graph/op_def.h"
-
 namespace codetta::cli {
 
-std::string ops_page(const graph::OpSet& ops); ///< docs/ops.md
-std::string options_page();                    ///< docs/options.md
+std::string options_page();
 
 } // namespace codetta::cli

@@ -1,7 +1,7 @@
 // codetta ops, codetta options.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
+#include <memory>
 
 #include "codetta/base/options.h"
 #include "codetta/cli/session.h"
@@ -13,12 +13,9 @@ namespace codetta::cli {
 void add_ops(CLI::App& app, Session& session) {
     CLI::App* command = app.add_subcommand("ops", "list the ops, or tell all of one");
     auto name = std::make_shared<std::string>();
-    auto markdown = std::make_shared<bool>(false);
     command->add_option("name", *name, "one op");
-    command->add_flag("--markdown", *markdown, "the page docs/ops.md");
-    command->callback([&session, name, markdown] {
+    command->callback([&session, name] {
         const graph::OpSet ops = ops::list();
-        if (*markdown) return session.say("{}", ops_page(ops));
         if (name->empty()) {
             for (const graph::OpDef& op : ops.all()) session.say("{:<26} {}\n", op.name, op.signature);
             return;
