@@ -102,7 +102,7 @@ void Machine::mma_collective(Warp& w, const Step& s, bool accumulate) {
         base_b.push_back(b.offset.run(at));
         base_d.push_back(d.offset.run(at));
     });
-    auto multiply = [this, &w, &s, &atom, &d, &a, &b, accumulate, base_a, base_b, base_d, threads, values] {
+    auto multiply = [this, &w, &atom, &d, &a, &b, accumulate, base_a, base_b, base_d, threads, values] {
         auto rows = static_cast<size_t>(atom.d.shape[0]), columns = static_cast<size_t>(atom.d.shape[1]),
              depth = static_cast<size_t>(atom.a.shape[1]);
         std::vector<double> left = gather_tile(w, a, atom.a, base_a, atom.asynchronous),
