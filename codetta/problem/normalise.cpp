@@ -220,7 +220,7 @@ Problem merge_axes(Problem p) {
         size_t before = divisions(p);
         for (size_t a = 0; a < p.axes.size() && !changed; ++a)
             for (size_t b = 0; b < p.axes.size() && !changed; ++b) {
-                if (a == b || !are_neighbours(p, AxisId(a), AxisId(b))) continue;
+                if (a == b || p.axes[b].extent.is(0) || !are_neighbours(p, AxisId(a), AxisId(b))) continue;
                 Problem merged = with_merged(p, AxisId(a), AxisId(b));
                 if (divisions(merged) > before) continue;
                 p = std::move(merged);

@@ -25,34 +25,105 @@ bool implied(const sym::Facts& facts, const sym::Condition& c, const sym::Condit
     return a && b && facts.proves(sym::le(*b, *a));
 }
 
+// What a value of the body is as an index expression: a literal or a read of one.
+std::optional<Expr> index_value(const Stage& s, Value v) {
+    const scalar::Op& op = s.body.ops[v];
+    if (op.prim == Prim::constant && op.dtype == DType::i64) return Expr(op.int_value);
+    if (op.prim != Prim::parameter) return std::nullopt;
+    const Read& r = s.reads[static_cast<size_t>(op.int_value)];
+    return r.from == Read::From::index ? std::optional(r.expression) : std::nullopt;
+}
+
+std::optional<sym::Condition> as_condition(const Stage& s, const scalar::Op& op) {
+    if (op.prim < Prim::eq || op.prim > Prim::ge) return std::nullopt;
+    auto a = index_value(s, op.inputs[0]), b = index_value(s, op.inputs[1]);
+    if (!a || !b) return std::nullopt;
+    switch (op.prim) {
+    case Prim::eq: return sym::eq(*a, *b);
+    case Prim::ne: return sym::ne(*a, *b);
+    case Prim::lt: return sym::lt(*a, *b);
+    case Prim::le: return sym::le(*a, *b);
+    case Prim::gt: return sym::lt(*b, *a);
+    default: return sym::le(*b, *a);
+    }
+}
+
 // Comparisons of index values in the body that are the same everywhere become literals.
-void decide_comparisons(const Stage& s, const sym::Facts& facts, Function& body) {
-    auto side = [&](Value v) -> std::optional<Expr> {
-        const scalar::Op& op = body.ops[v];
-        if (op.prim == Prim::constant && op.dtype == DType::i64) return Expr(op.int_value);
-        if (op.prim == Prim::parameter && s.reads[static_cast<size_t>(op.int_value)].from == Read::From::index)
-            return s.reads[static_cast<size_t>(op.int_value)].expression;
-        return std::nullopt;
-    };
+void decide_comparisons(Stage& s, const sym::Facts& facts) {
     bool changed = false;
-    for (scalar::Op& op : body.ops) {
-        if (op.prim < Prim::eq || op.prim > Prim::ge) continue;
-        auto a = side(op.inputs[0]), b = side(op.inputs[1]);
-        if (!a || !b) continue;
-        sym::Condition c = op.prim == Prim::eq   ? sym::eq(*a, *b)
-                           : op.prim == Prim::ne ? sym::ne(*a, *b)
-                           : op.prim == Prim::lt ? sym::lt(*a, *b)
-                           : op.prim == Prim::le ? sym::le(*a, *b)
-                           : op.prim == Prim::gt ? sym::lt(*b, *a)
-                                                 : sym::le(*b, *a);
-        bool holds = facts.proves(c);
-        if (!holds && !facts.refutes(c)) continue;
+    for (scalar::Op& op : s.body.ops) {
+        auto c = as_condition(s, op);
+        if (!c) continue;
+        bool holds = facts.proves(*c);
+        if (!holds && !facts.refutes(*c)) continue;
         op.prim = Prim::constant;
         op.int_value = holds;
         op.inputs.clear();
         changed = true;
     }
-    if (changed) body = scalar::canonicalise(body);
+    if (changed) s.body = scalar::canonicalise(s.body);
+}
+
+// A comparison that says the same as an earlier one, or its opposite, becomes that one: `i - 8 < 0` beside `i < 8`, `8 <= i` beside it.
+void share_comparisons(Stage& s, const sym::Facts& facts) {
+    struct Known {
+        Value op;
+        Expr slack; // holds where slack >= 0
+    };
+    std::vector<Known> known;
+    std::vector<std::pair<Value, bool>> same(s.body.ops.size(), {0, false}); // what to use instead, and whether its opposite
+    bool changed = false;
+    for (Value v = 0; v < s.body.ops.size(); ++v) {
+        same[v] = {v, false};
+        auto c = as_condition(s, s.body.ops[v]);
+        if (!c || (c->relation != sym::Relation::lt && c->relation != sym::Relation::le)) continue;
+        Expr slack = facts.simplify(c->rhs - c->lhs - (c->relation == sym::Relation::lt ? 1 : 0));
+        for (const Known& k : known) {
+            if (k.slack == slack)
+                same[v] = {k.op, false};
+            else if (k.slack == facts.simplify(-slack - 1))
+                same[v] = {k.op, true};
+        }
+        if (same[v].first == v)
+            known.push_back({v, slack});
+        else
+            changed = true;
+    }
+    if (!changed) return;
+    Builder b;
+    std::vector<Value> values;
+    for (Value v = 0; v < s.body.ops.size(); ++v) {
+        const scalar::Op& op = s.body.ops[v];
+        if (same[v].first != v) {
+            values.push_back(same[v].second ? b.apply(Prim::bit_not, {values[same[v].first]}) : values[same[v].first]);
+            continue;
+        }
+        std::vector<Value> inputs;
+        for (Value i : op.inputs) inputs.push_back(values[i]);
+        if (op.prim == Prim::parameter)
+            values.push_back(b.parameter(op.dtype));
+        else if (op.prim == Prim::constant)
+            values.push_back(scalar::is_float(op.dtype) ? b.constant(op.dtype, op.float_value) : b.integer(op.dtype, op.int_value));
+        else if (op.prim == Prim::cast)
+            values.push_back(b.cast(op.dtype, inputs[0]));
+        else if (op.prim == Prim::narrow)
+            values.push_back(b.narrow(op.dtype, inputs[0]));
+        else
+            values.push_back(b.apply(op.prim, inputs));
+    }
+    s.body = b.finish({values[s.body.results[0]]});
+}
+
+// `$i` where read i is an index value is that value.
+void spell_out_indices(Stage& s) {
+    sym::Substitution values;
+    for (size_t i = 0; i < s.reads.size(); ++i) {
+        Read& r = s.reads[i];
+        if (!values.empty()) r = substitute(r, values);
+        if (r.from == Read::From::index) values.emplace("$" + std::to_string(i), r.expression);
+    }
+    if (values.empty()) return;
+    for (Write& w : s.writes) w.access = substitute(w.access, values);
 }
 
 } // namespace
@@ -61,6 +132,7 @@ void simplify_stage(const Problem& p, Stage& s) {
     sym::Facts facts = p.facts;
     for (const auto* list : {&s.axes, &s.reduce})
         for (AxisId a : *list) facts.set_index(p.axis(a).name, p.axis(a).extent);
+    spell_out_indices(s);
     auto simplify = [&](Access& a) { // false: never inside
         std::vector<sym::Condition> guard;
         for (const sym::Condition& c : a.guard) {
@@ -102,7 +174,8 @@ void simplify_stage(const Problem& p, Stage& s) {
             any_never = true;
         }
     }
-    decide_comparisons(s, facts, s.body);
+    decide_comparisons(s, facts);
+    share_comparisons(s, facts);
     bool constant_index =
         std::ranges::any_of(s.reads, [](const Read& r) { return r.from == Read::From::index && r.expression.constant(); });
     if (!any_never && !constant_index) return;

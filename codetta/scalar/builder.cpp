@@ -119,6 +119,14 @@ Value Builder::apply(Prim p, std::span<const Value> inputs) {
         if (is_constant(inputs[0], 1)) return inputs[1];
         if (is_constant(inputs[0], 0)) return inputs[2];
         if (inputs[1] == inputs[2]) return inputs[1];
+        // select(~c, a, b) is select(c, b, a); under c, a select on c is its first value, else its second.
+        if (const Op& c = function_.ops[inputs[0]]; c.prim == Prim::bit_not) return apply(p, {c.inputs[0], inputs[2], inputs[1]});
+        for (size_t side : {size_t{1}, size_t{2}}) {
+            const Op& inner = function_.ops[inputs[side]];
+            if (inner.prim != Prim::select || inner.inputs[0] != inputs[0]) continue;
+            Value kept = inner.inputs[side];
+            return side == 1 ? apply(p, {inputs[0], kept, inputs[2]}) : apply(p, {inputs[0], inputs[1], kept});
+        }
         break;
     default: break;
     }
