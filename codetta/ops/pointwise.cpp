@@ -47,6 +47,26 @@ bool is_symbolic(const NodeView& n, std::string_view name) {
     return e && !e->constant();
 }
 
+// Writes the body once for nothing but its errors (a fraction for integers, an unknown mode), so that they come when the node is added.
+void check_body(const Pointwise& entry, const NodeView& n) {
+    scalar::Builder builder;
+    size_t operands = n.signature->operands.size();
+    bool symbolic = is_symbolic(n, "scalar");
+    std::vector<std::optional<Term>> reads(operands);
+    std::optional<Term> like;
+    for (size_t i = 0; i < operands; ++i)
+        if (n.has_input(i) || symbolic) reads[i] = Term{&builder, builder.parameter(n.has_input(i) ? n.input(i).dtype : DType::i64)};
+    for (size_t i = 0; i < operands; ++i) {
+        if (!n.has_input(i)) continue;
+        reads[i] = wide(*reads[i]);
+        if (i >= entry.conditions && !like) like = reads[i];
+    }
+    std::vector<Term> terms;
+    for (size_t i = 0; i < operands; ++i)
+        terms.push_back(!reads[i] ? number_term(n, "scalar", *like) : n.has_input(i) ? *reads[i] : cast(like->type(), *reads[i]));
+    entry.body(terms, n);
+}
+
 std::vector<TensorType> infer_pointwise(const Pointwise& entry, const NodeView& n) {
     std::vector<std::vector<Expr>> shapes;
     for (size_t i = 0; i < n.input_count(); ++i)
@@ -59,6 +79,7 @@ std::vector<TensorType> infer_pointwise(const Pointwise& entry, const NodeView& 
     for (size_t i = 0; i < operands; ++i)
         CODETTA_USER_CHECK(n.has_input(i) || n.has("scalar"), "operand '{}' is missing: give it or the attribute 'scalar'",
                            n.signature->operands[i].name);
+    check_body(entry, n);
     return {contiguous(entry.result == Result::boolean ? DType::boolean : t, broadcast_shapes(shapes, n.facts()))};
 }
 
