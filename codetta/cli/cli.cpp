@@ -1,5 +1,6 @@
 #include "codetta/cli/cli.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // codetta compile: a graph through every stage, a problem from `choose` on, a kernel through the code generator.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,5 +1,6 @@
 // codetta doctor: what this machine offers, what is missing and what that costs.
 #include <dlfcn.h>
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/utsname.h>

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "codetta/base/error.h"
 #include "codetta/cli/call.h"
 #include "codetta/cli/run_command.h"

@@ -1,14 +1,20 @@
 // What every command of the program shares: the console and the options of the option table.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include <map>
+#include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "codetta/base/options.h"
 #include "codetta/base/target.h"
 #include "codetta/cli/cli.h"
+
+namespace CLI {
+class App;
+}
 
 namespace codetta::cli {
 

@@ -1,4 +1,5 @@
 // codetta ops, codetta options.
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <memory>
