@@ -5,6 +5,7 @@
 #include "codetta/fusion/group.h"
 #include "codetta/problem/address.h"
 #include "codetta/problem/contraction.h"
+#include "codetta/problem/normalise.h"
 #include "codetta/scalar/function.h"
 #include "codetta/sym/condition.h"
 #include "codetta/sym/expr.h"
@@ -44,9 +45,7 @@ size_t computed_operands(const Problem& p) {
 }
 
 // A product's operands must be plain strided arrays: no arithmetic, no guard, no gather on the way.
-base::Verdict products_read_plainly(const Problem& producer, const Problem& consumer, const Problem& p) {
-    if (computed_operands(p) > computed_operands(producer) + computed_operands(consumer))
-        return base::Verdict::no("a product's operand would be computed inside its loop");
+base::Verdict products_read_plainly(const Problem& p) {
     for (const problem::Contraction& c : problem::contractions(p))
         for (const Read& r : p.stage(c.stage).reads) {
             if (r.from != Read::From::operand) continue;
@@ -54,6 +53,21 @@ base::Verdict products_read_plainly(const Problem& producer, const Problem& cons
                 return base::Verdict::no("a product's operand {} would not be a strided array", p.operands[r.source].name);
         }
     return base::Verdict::yes();
+}
+
+base::Verdict products_stay_plain(const Problem& producer, const Problem& consumer, const Problem& composed) {
+    if (computed_operands(composed) > computed_operands(producer) + computed_operands(consumer))
+        return base::Verdict::no("a product's operand would be computed inside its loop");
+    if (products_read_plainly(composed)) return base::Verdict::yes();
+    return products_read_plainly(problem::split_axes(composed)); // heads that share keys: head // group and head % group are axes
+}
+
+// Whether a product's rows, columns and reduced dimension each lie in one axis once the problem is normalised.
+bool products_are_matrices(const Problem& p) {
+    const Problem normal = problem::merge_axes(problem::drop_unit_axes(problem::split_axes(p)));
+    const auto products = problem::contractions(normal);
+    return std::all_of(products.begin(), products.end(),
+                       [](const problem::Contraction& c) { return c.m.size() <= 1 && c.n.size() <= 1 && c.k.size() <= 1; });
 }
 
 } // namespace
@@ -83,7 +97,7 @@ base::Verdict may_merge(const Problem& producer, const Problem& consumer) {
 }
 
 base::Verdict accept(const Problem& producer, const Problem& consumer, const Problem& composed) {
-    if (const base::Verdict plain = products_read_plainly(producer, consumer, composed); !plain) return plain;
+    if (const base::Verdict plain = products_stay_plain(producer, consumer, composed); !plain) return plain;
     const Shape p = shape_of(producer), c = shape_of(consumer), whole = shape_of(composed);
     if (c == Shape::fixed || p == Shape::fixed)
         return composed.stages.size() <= std::max(producer.stages.size(), consumer.stages.size())
@@ -91,6 +105,8 @@ base::Verdict accept(const Problem& producer, const Problem& consumer, const Pro
                    : base::Verdict::no("the view is not a plain place of the result");
     if (whole == Shape::fixed) return base::Verdict::no("its elements are read elsewhere than they are made");
     if (p == Shape::product && whole != Shape::product) return base::Verdict::no("the product would not stay one");
+    if (whole == Shape::product && !products_are_matrices(composed) && products_are_matrices(p == Shape::product ? producer : consumer))
+        return base::Verdict::no("the product's rows or columns would lie in several axes");
     if (p == Shape::map && computes_dearly(producer)) {
         const sym::Expr once = domain(producer, producer.stages.back());
         for (const problem::Stage& s : composed.stages)

@@ -62,13 +62,16 @@ base::Verdict plan_of(const Problem& p, const base::Target& target, Plan& plan) 
     if (products.size() < 2) return base::Verdict::no("fewer than two products");
     const auto rows = problem::as_rows(p);
     if (!rows || rows->rows.empty()) return base::Verdict::no("no common rows");
-    if (products[0].m.size() != 1) return base::Verdict::no("the rows of the first product do not lie in one axis");
-    plan.row = products[0].m[0];
+    // Heads that share keys are rows too; the innermost rows are the tile's, the others are walked like a batch.
+    if (products[0].m.empty()) return base::Verdict::no("the first product has no rows");
+    plan.row = products[0].m.back();
     if (!contains(rows->rows, plan.row)) return base::Verdict::no("the products have different rows");
     for (const AxisId a : rows->rows)
         if (a != plan.row) plan.batch.push_back(a);
     for (const Contraction& c : products) {
-        if (c.m != std::vector{plan.row} || c.n.size() != 1 || c.k.size() != 1) return base::Verdict::no("a product's axes do not merge");
+        const bool own_rows = !c.m.empty() && c.m.back() == plan.row &&
+                              std::all_of(c.m.begin(), c.m.end() - 1, [&](AxisId a) { return contains(plan.batch, a); });
+        if (!own_rows || c.n.size() != 1 || c.k.size() != 1) return base::Verdict::no("a product's axes do not merge");
         const Stage& st = p.stage(c.stage);
         Product made;
         made.view = c;
