@@ -29,7 +29,7 @@ const Case kCases[] = {
     {Prim::acos, acosl, -1, 1, 0.6, 1.5},    {Prim::atan, atanl, -10, 10, 0.6, 1.5},
     {Prim::sinh, sinhl, -90, 90, 0.6, 3},    {Prim::cosh, coshl, -90, 90, 0.6, 2.5},
     {Prim::tanh, tanhl, -10, 10, 2.5, 3},    {Prim::erf, erfl, -4, 4, 2.5, 2},
-    {Prim::normal_cdf, cdf, -14, 6, 8, 6},   {Prim::sigmoid, [](long double x) { return 1 / (1 + expl(-x)); }, -90, 20, 2.5, 2.5},
+    {Prim::normal_cdf, cdf, -14, 6, 12, 6},   {Prim::sigmoid, [](long double x) { return 1 / (1 + expl(-x)); }, -90, 20, 2.5, 2.5},
 };
 
 tile::Program apply_to_all(Prim p, DType t) {
