@@ -191,7 +191,7 @@ class Capture:
                 continue
             self._ranges.add(symbol.name)
             known = environment.var_to_range.get(symbol)
-            lo, hi = (_bound(known.lower, 0), _bound(known.upper, 2**60)) if known is not None else (0, 2**60)
+            lo, hi = (_bound(known.lower, -(2**60)), _bound(known.upper, 2**60)) if known is not None else (-(2**60), 2**60)
             self.graph.set_range(symbol.name, lo, hi)
             for divisible in environment.divisible:
                 if divisible.args[0] == symbol and divisible.args[1].is_Integer:

@@ -19,7 +19,8 @@ int64_t elements(const std::vector<int64_t>& shape) {
     int64_t count = 1;
     for (const int64_t extent : shape) {
         CODETTA_USER_CHECK(extent >= 0, "a shape can't be [{}]: sizes are not negative", fmt::join(shape, ", "));
-        CODETTA_USER_CHECK(extent == 0 || count <= most_elements / extent, "a shape can't be [{}]: that are too many elements", fmt::join(shape, ", "));
+        CODETTA_USER_CHECK(extent == 0 || count <= most_elements / extent, "a shape can't be [{}]: that are too many elements",
+                           fmt::join(shape, ", "));
         count *= extent;
     }
     return count;
@@ -50,7 +51,8 @@ bool Buffer::contiguous() const {
 }
 
 void Buffer::check_elements(size_t given) const {
-    CODETTA_USER_CHECK(given == static_cast<size_t>(size()), "a vector of {} elements can't have shape [{}]", given, fmt::join(shape_, ", "));
+    CODETTA_USER_CHECK(given == static_cast<size_t>(size()), "a vector of {} elements can't have shape [{}]", given,
+                       fmt::join(shape_, ", "));
 }
 
 Array::Array(DType dtype, std::vector<int64_t> shape) : dtype_(dtype), shape_(std::move(shape)) {
@@ -62,8 +64,8 @@ Array::Array(DType dtype, std::vector<int64_t> shape) : dtype_(dtype), shape_(st
 int64_t Array::size() const { return elements(shape_); }
 
 void Array::check_type(size_t bytes, DType asked) const {
-    CODETTA_USER_CHECK(asked == dtype_ && bytes == static_cast<size_t>(scalar::bytes(dtype_)), "the array holds {}, not {}", scalar::to_string(dtype_),
-                       asked == dtype_ ? "16-bit floats" : scalar::to_string(asked));
+    CODETTA_USER_CHECK(asked == dtype_ && bytes == static_cast<size_t>(scalar::bytes(dtype_)), "the array holds {}, not {}",
+                       scalar::to_string(dtype_), asked == dtype_ ? "16-bit floats" : scalar::to_string(asked));
 }
 
 } // namespace codetta::frontends::tensor

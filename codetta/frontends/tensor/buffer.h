@@ -19,15 +19,23 @@ inline constexpr DType i8 = DType::i8, i16 = DType::i16, i32 = DType::i32, i64 =
 /// The dtype of a C++ type. The 16-bit floats have none in C++20: name their dtype and pass uint16_t.
 template <class T>
 constexpr DType dtype_of() {
-    if constexpr (std::is_same_v<T, float>) return f32;
-    else if constexpr (std::is_same_v<T, double>) return f64;
-    else if constexpr (std::is_same_v<T, bool>) return boolean;
-    else if constexpr (std::is_same_v<T, int8_t>) return i8;
-    else if constexpr (std::is_same_v<T, uint8_t>) return u8;
-    else if constexpr (std::is_same_v<T, int16_t>) return i16;
-    else if constexpr (std::is_same_v<T, int32_t>) return i32;
+    if constexpr (std::is_same_v<T, float>)
+        return f32;
+    else if constexpr (std::is_same_v<T, double>)
+        return f64;
+    else if constexpr (std::is_same_v<T, bool>)
+        return boolean;
+    else if constexpr (std::is_same_v<T, int8_t>)
+        return i8;
+    else if constexpr (std::is_same_v<T, uint8_t>)
+        return u8;
+    else if constexpr (std::is_same_v<T, int16_t>)
+        return i16;
+    else if constexpr (std::is_same_v<T, int32_t>)
+        return i32;
     else {
-        static_assert(std::is_same_v<T, int64_t> || (std::is_integral_v<T> && std::is_signed_v<T> && sizeof(T) == 8), "no dtype for this type");
+        static_assert(std::is_same_v<T, int64_t> || (std::is_integral_v<T> && std::is_signed_v<T> && sizeof(T) == 8),
+                      "no dtype for this type");
         return i64;
     }
 }

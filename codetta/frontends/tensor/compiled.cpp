@@ -60,14 +60,16 @@ void check_outputs(const std::vector<Buffer>& arguments, const std::vector<Buffe
         CODETTA_USER_CHECK(!outputs[i].read_only(), "output {} can't be written: its pointer is const", i);
         for (size_t a = 0; a < arguments.size(); ++a)
             CODETTA_USER_CHECK(!overlap(outputs[i], arguments[a]), "output {} overlaps argument {}; give it memory of its own", i, a);
-        for (size_t j = 0; j < i; ++j) CODETTA_USER_CHECK(!overlap(outputs[i], outputs[j]), "output {} overlaps output {}; give it memory of its own", i, j);
+        for (size_t j = 0; j < i; ++j)
+            CODETTA_USER_CHECK(!overlap(outputs[i], outputs[j]), "output {} overlaps output {}; give it memory of its own", i, j);
     }
 }
 
 void check_output(const Buffer& output, size_t index, DType dtype, std::span<const int64_t> shape) {
-    CODETTA_USER_CHECK(output.dtype() == dtype, "output {} has dtype {} where {} is computed", index, scalar::to_string(output.dtype()), scalar::to_string(dtype));
-    CODETTA_USER_CHECK(std::ranges::equal(output.shape(), shape), "output {} has shape [{}] where [{}] is computed", index, fmt::join(output.shape(), ", "),
-                       fmt::join(shape, ", "));
+    CODETTA_USER_CHECK(output.dtype() == dtype, "output {} has dtype {} where {} is computed", index, scalar::to_string(output.dtype()),
+                       scalar::to_string(dtype));
+    CODETTA_USER_CHECK(std::ranges::equal(output.shape(), shape), "output {} has shape [{}] where [{}] is computed", index,
+                       fmt::join(output.shape(), ", "), fmt::join(shape, ", "));
 }
 
 /// Gives a result's memory to the program: the caller's where it fits as it is, else an array of our own.
@@ -80,7 +82,8 @@ public:
         if (const std::optional<size_t> o = output_of(storage)) {
             const Buffer& buffer = (*outputs_)[*o];
             check_output(buffer, *o, dtype, shape);
-            if (buffer.contiguous() && std::ranges::equal(strides, scalar::contiguous_strides(shape))) return memory[storage].data = buffer.data();
+            if (buffer.contiguous() && std::ranges::equal(strides, scalar::contiguous_strides(shape)))
+                return memory[storage].data = buffer.data();
         }
         memory[storage].own.emplace(dtype, std::vector<int64_t>(shape.begin(), shape.end()));
         return memory[storage].data = memory[storage].own->data();
@@ -144,7 +147,8 @@ void Compiled::State::run(const std::vector<Buffer>& given, std::vector<Array>* 
             array = host_array(all[value.index]);
         else {
             void* base = value.place == runtime::Place::storage ? allocator.memory[value.index].data : all[value.index].data();
-            array = scalar::HostArray::borrow(value.dtype, {value.shape.begin(), value.shape.end()}, {value.strides.begin(), value.strides.end()},
+            array = scalar::HostArray::borrow(value.dtype, {value.shape.begin(), value.shape.end()},
+                                              {value.strides.begin(), value.strides.end()},
                                               static_cast<std::byte*>(base) + value.offset * scalar::bytes(value.dtype));
         }
         const bool in_storage = value.kind == runtime::OutputKind::view && value.place == runtime::Place::storage;
@@ -169,8 +173,10 @@ void Compiled::State::interpret(const std::vector<Buffer>& given, std::vector<Ar
     for (const Buffer& b : all) arrays.push_back(host_array(b));
     const std::vector<scalar::HostArray> made = graph::interpret(graph, vocabulary(), arrays, {});
     for (size_t o = 0; o < made.size(); ++o) {
-        if (outputs) check_output((*outputs)[o], o, made[o].dtype(), made[o].extents());
-        else results->emplace_back(made[o].dtype(), made[o].extents());
+        if (outputs)
+            check_output((*outputs)[o], o, made[o].dtype(), made[o].extents());
+        else
+            results->emplace_back(made[o].dtype(), made[o].extents());
         copy(made[o], host_array(outputs ? (*outputs)[o] : results->back()));
     }
 }
@@ -181,7 +187,9 @@ std::vector<Array> Compiled::operator()(const std::vector<Buffer>& inputs) const
     return results;
 }
 
-void Compiled::operator()(const std::vector<Buffer>& inputs, const std::vector<Buffer>& outputs) const { state_->run(inputs, nullptr, &outputs); }
+void Compiled::operator()(const std::vector<Buffer>& inputs, const std::vector<Buffer>& outputs) const {
+    state_->run(inputs, nullptr, &outputs);
+}
 
 void Compiled::refresh() {
     if (state_->executable) state_->executable->refresh();
@@ -189,7 +197,8 @@ void Compiled::refresh() {
 
 std::string Compiled::explain() const {
     const compile::Report& r = state_->report;
-    std::string text = fmt::format("{}: {} ops, {} regions, {} kernels, {} on the reference kernel\n", state_->graph.name, r.nodes, r.regions, r.kernels, r.on_reference);
+    std::string text = fmt::format("{}: {} ops, {} regions, {} kernels, {} on the reference kernel\n", state_->graph.name, r.nodes,
+                                   r.regions, r.kernels, r.on_reference);
     for (const std::string& recipe : r.recipes) text += "  " + recipe + "\n";
     for (const compile::StageTime& stage : r.stages) text += fmt::format("  {:<7} {:.1f} ms\n", stage.stage, stage.time_ms);
     return text;
@@ -197,7 +206,8 @@ std::string Compiled::explain() const {
 
 const graph::Graph& Compiled::graph() const { return state_->graph; }
 
-Compiled compile(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, const OptionList& option_list, const std::string& name) {
+Compiled compile(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, const OptionList& option_list,
+                 const std::string& name) {
     const base::Options options = base::apply_options(base::apply_environment(), option_list);
     base::set_log_level(base::parse_log_level(options.log_level));
     auto state = std::make_shared<Compiled::State>();
@@ -207,7 +217,8 @@ Compiled compile(const std::vector<Tensor>& inputs, const std::vector<Tensor>& o
     state->inputs = inputs.size();
     state->threads = options.threads;
     if (!options.interpreter)
-        state->executable.emplace(codetta::compile::compile(state->graph, runtime::host_target(options.target), options, {}, &state->report));
+        state->executable.emplace(
+            codetta::compile::compile(state->graph, runtime::host_target(options.target), options, {}, &state->report));
     return Compiled(std::move(state));
 }
 

@@ -44,6 +44,7 @@ private:
 /// @throws UserError when an input is needed but not listed, listed twice, or shares its name with another
 graph::Graph trace(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, const std::string& name = "program");
 
-Compiled compile(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, const OptionList& options = {}, const std::string& name = "program");
+Compiled compile(const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs, const OptionList& options = {},
+                 const std::string& name = "program");
 
 } // namespace codetta::frontends::tensor

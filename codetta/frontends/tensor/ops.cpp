@@ -61,7 +61,9 @@ Tensor greater_equal(const Operand& x, const Operand& y) { return binary("ge", x
 Tensor logical_and(const Traced& x, const Tensor& y) { return apply1("logical_and", {x.tensor, y}, {}, x.where); }
 Tensor logical_or(const Traced& x, const Tensor& y) { return apply1("logical_or", {x.tensor, y}, {}, x.where); }
 Tensor logical_not(const Traced& x) { return unary("logical_not", x); }
-Tensor where(const Traced& condition, const Tensor& x, const Tensor& y) { return apply1("where", {condition.tensor, x, y}, {}, condition.where); }
+Tensor where(const Traced& condition, const Tensor& x, const Tensor& y) {
+    return apply1("where", {condition.tensor, x, y}, {}, condition.where);
+}
 Tensor isnan(const Traced& x) { return unary("isnan", x); }
 
 Tensor abs(const Traced& x) { return unary("abs", x); }
@@ -123,23 +125,29 @@ std::vector<Tensor> split(const Traced& x, const Shape& sizes, int64_t dim) {
         parts.push_back(slice(x, dim, start, start + size));
         start = start + size;
     }
-    CODETTA_USER_CHECK(start.expr == x.tensor.size(dim).expr, "split: the sizes make {}, but dimension {} has {}", sym::to_string(start.expr), dim,
-                       sym::to_string(x.tensor.size(dim).expr));
+    CODETTA_USER_CHECK(start.expr == x.tensor.size(dim).expr, "split: the sizes make {}, but dimension {} has {}",
+                       sym::to_string(start.expr), dim, sym::to_string(x.tensor.size(dim).expr));
     return parts;
 }
 
-Tensor pad(const Traced& x, const Shape& pads, double value) { return sized("constant_pad", x, pads, {{"pads", exprs(pads)}, {"value", value}}); }
+Tensor pad(const Traced& x, const Shape& pads, double value) {
+    return sized("constant_pad", x, pads, {{"pads", exprs(pads)}, {"value", value}});
+}
 Tensor flip(const Traced& x, const Dims& dims) { return unary("flip", x, {{"dims", exprs(dims)}}); }
 
 Tensor matmul(const Traced& a, const Tensor& b) { return apply1("matmul", {a.tensor, b}, {}, a.where); }
-Tensor linear(const Traced& x, const Tensor& w, std::optional<Tensor> b) { return apply1("linear", {x.tensor, w, std::move(b)}, {}, x.where); }
+Tensor linear(const Traced& x, const Tensor& w, std::optional<Tensor> b) {
+    return apply1("linear", {x.tensor, w, std::move(b)}, {}, x.where);
+}
 
 Tensor sum(const Traced& x, const Dims& dims, bool keepdim) { return reduction("sum", x, dims, keepdim); }
 Tensor mean(const Traced& x, const Dims& dims, bool keepdim) { return reduction("mean", x, dims, keepdim); }
 Tensor amax(const Traced& x, const Dims& dims, bool keepdim) { return reduction("amax", x, dims, keepdim); }
 Tensor amin(const Traced& x, const Dims& dims, bool keepdim) { return reduction("amin", x, dims, keepdim); }
 Tensor argmax(const Traced& x, int64_t dim, bool keepdim) { return unary("argmax", x, {{"dim", dim}, {"keepdim", keepdim}}); }
-Tensor var(const Traced& x, const Dims& dims, double correction, bool keepdim) { return reduction("var", x, dims, keepdim, {{"correction", correction}}); }
+Tensor var(const Traced& x, const Dims& dims, double correction, bool keepdim) {
+    return reduction("var", x, dims, keepdim, {{"correction", correction}});
+}
 Tensor cumsum(const Traced& x, int64_t dim) { return unary("cumsum", x, {{"dim", dim}}); }
 
 Tensor softmax(const Traced& x, int64_t dim) { return unary("softmax", x, {{"dim", dim}}); }
@@ -147,7 +155,8 @@ Tensor log_softmax(const Traced& x, int64_t dim) { return unary("log_softmax", x
 
 Tensor layer_norm(const Traced& x, const Shape& normalized_shape, std::optional<Tensor> weight, std::optional<Tensor> bias, double eps) {
     graph::Attributes attributes = {{"normalized_shape", exprs(normalized_shape)}, {"eps", eps}};
-    return apply("native_layer_norm", {x.tensor, std::move(weight), std::move(bias)}, std::move(attributes), x.where, facts_of(normalized_shape))[0];
+    return apply("native_layer_norm", {x.tensor, std::move(weight), std::move(bias)}, std::move(attributes), x.where,
+                 facts_of(normalized_shape))[0];
 }
 
 Tensor rms_norm(const Traced& x, const Shape& normalized_shape, std::optional<Tensor> weight, double eps) {
@@ -162,8 +171,12 @@ Tensor attention(const Traced& q, const Tensor& k, const Tensor& v, const Attent
 }
 
 Tensor embedding(const Traced& weight, const Tensor& indices) { return apply1("embedding", {weight.tensor, indices}, {}, weight.where); }
-Tensor gather(const Traced& x, const Tensor& indices, int64_t dim) { return apply1("gather", {x.tensor, indices}, {{"dim", dim}}, x.where); }
-Tensor index_select(const Traced& x, const Tensor& indices, int64_t dim) { return apply1("index_select", {x.tensor, indices}, {{"dim", dim}}, x.where); }
+Tensor gather(const Traced& x, const Tensor& indices, int64_t dim) {
+    return apply1("gather", {x.tensor, indices}, {{"dim", dim}}, x.where);
+}
+Tensor index_select(const Traced& x, const Tensor& indices, int64_t dim) {
+    return apply1("index_select", {x.tensor, indices}, {{"dim", dim}}, x.where);
+}
 
 Tensor full(const Shape& shape, double value, DType dtype, std::source_location where) {
     return apply1("full", {}, {{"shape", exprs(shape)}, {"value", value}, {"dtype", dtype}}, where, facts_of(shape));

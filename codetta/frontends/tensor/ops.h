@@ -74,7 +74,7 @@ Tensor pad(const Traced& x, const Shape& pads, double value = 0); // (before, af
 Tensor flip(const Traced& x, const Dims& dims);
 
 // Products.
-Tensor matmul(const Traced& a, const Tensor& b); // two or more dimensions
+Tensor matmul(const Traced& a, const Tensor& b);                                         // two or more dimensions
 Tensor linear(const Traced& x, const Tensor& w, std::optional<Tensor> b = std::nullopt); // x @ w.T + b, w is [out, in]
 
 // Reductions; no dims: over all.
@@ -89,8 +89,8 @@ Tensor cumsum(const Traced& x, int64_t dim);
 // Over rows.
 Tensor softmax(const Traced& x, int64_t dim = -1);
 Tensor log_softmax(const Traced& x, int64_t dim = -1);
-Tensor layer_norm(const Traced& x, const Shape& normalized_shape, std::optional<Tensor> weight = std::nullopt, std::optional<Tensor> bias = std::nullopt,
-                  double eps = 1e-5);
+Tensor layer_norm(const Traced& x, const Shape& normalized_shape, std::optional<Tensor> weight = std::nullopt,
+                  std::optional<Tensor> bias = std::nullopt, double eps = 1e-5);
 Tensor rms_norm(const Traced& x, const Shape& normalized_shape, std::optional<Tensor> weight = std::nullopt, double eps = 1e-6);
 
 struct AttentionOptions {
@@ -98,7 +98,8 @@ struct AttentionOptions {
     bool causal = false;
     std::optional<double> scale = std::nullopt; // default 1 / sqrt(head size)
 };
-Tensor attention(const Traced& q, const Tensor& k, const Tensor& v, const AttentionOptions& options = {}); // [..., heads, length, head size]
+Tensor attention(const Traced& q, const Tensor& k, const Tensor& v,
+                 const AttentionOptions& options = {}); // [..., heads, length, head size]
 
 // By index; an index out of range is an IndexError at the call.
 Tensor embedding(const Traced& weight, const Tensor& indices);

@@ -38,7 +38,9 @@ void check_meaning(const graph::Graph& g, const std::string& location) {
     if (!vocabulary().get(n.op).lower) return;
     try {
         (void)vocabulary().lower(g, n);
-    } catch (const base::UserError& e) { throw base::UserError(e.message(), fmt::format("op '{}' at {}", n.op, location)); }
+    } catch (const base::UserError& e) {
+        throw base::UserError(e.message(), fmt::format("op '{}' at {}", n.op, location));
+    }
 }
 
 } // namespace
@@ -68,7 +70,8 @@ Tensor input(std::string name, const Shape& shape, DType dtype, const Shape& str
     node.kind = TracedNode::Kind::input;
     node.facts = merge_facts(facts_of(shape), facts_of(strides));
     node.types = {graph::contiguous(dtype, exprs(shape))};
-    CODETTA_USER_CHECK(strides.empty() || strides.size() == shape.size(), "input '{}' has {} sizes and {} strides", name, shape.size(), strides.size());
+    CODETTA_USER_CHECK(strides.empty() || strides.size() == shape.size(), "input '{}' has {} sizes and {} strides", name, shape.size(),
+                       strides.size());
     if (!strides.empty()) node.types[0].strides = exprs(strides);
     node.name = std::move(name);
     return leaf(std::move(node));
@@ -93,8 +96,8 @@ Tensor constant(const Buffer& data) {
     return leaf(std::move(node));
 }
 
-std::vector<Tensor> apply(std::string_view op, std::vector<std::optional<Tensor>> operands, graph::Attributes attributes, std::source_location where,
-                          const sym::Facts& facts) {
+std::vector<Tensor> apply(std::string_view op, std::vector<std::optional<Tensor>> operands, graph::Attributes attributes,
+                          std::source_location where, const sym::Facts& facts) {
     auto node = std::make_shared<TracedNode>();
     node->op = op;
     node->location = place_of(where);
@@ -102,7 +105,9 @@ std::vector<Tensor> apply(std::string_view op, std::vector<std::optional<Tensor>
     try {
         for (const auto& operand : operands)
             if (operand) node->facts = merge_facts(node->facts, operand->node()->facts);
-    } catch (const base::UserError& e) { throw base::UserError(e.message(), fmt::format("op '{}' at {}", op, node->location)); }
+    } catch (const base::UserError& e) {
+        throw base::UserError(e.message(), fmt::format("op '{}' at {}", op, node->location));
+    }
     // The op alone, over its operands' types: the vocabulary checks it and says what comes out.
     graph::Graph empty;
     empty.facts = node->facts;

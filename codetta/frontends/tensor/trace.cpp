@@ -39,15 +39,16 @@ public:
     explicit Tracer(const std::string& name) : builder_(vocabulary(), named(name)) {}
 
     void input(const Tensor& t) {
-        CODETTA_USER_CHECK(t.node()->kind == Kind::input, "the result of op '{}' at {} is listed as an input; list what input() made", t.node()->op,
-                           t.node()->location);
+        CODETTA_USER_CHECK(t.node()->kind == Kind::input, "the result of op '{}' at {} is listed as an input; list what input() made",
+                           t.node()->op, t.node()->location);
         CODETTA_USER_CHECK(!values_.contains(t.node().get()), "input '{}' is listed twice", t.node()->name);
         add_leaf(*t.node());
     }
 
     void output(const Tensor& t) {
-        for_each_node(t.node(), [&](const std::shared_ptr<const TracedNode>& node) { return values_.contains(node.get()); },
-                      [&](const std::shared_ptr<const TracedNode>& node) { add(*node); });
+        for_each_node(
+            t.node(), [&](const std::shared_ptr<const TracedNode>& node) { return values_.contains(node.get()); },
+            [&](const std::shared_ptr<const TracedNode>& node) { add(*node); });
         builder_.output(values_.at(t.node().get())[t.output()]);
     }
 
@@ -79,7 +80,8 @@ private:
     }
 
     void add_leaf(const TracedNode& node) {
-        for (const graph::Value& v : builder_.graph().values) CODETTA_USER_CHECK(v.name != node.name, "two tensors are called '{}'", node.name);
+        for (const graph::Value& v : builder_.graph().values)
+            CODETTA_USER_CHECK(v.name != node.name, "two tensors are called '{}'", node.name);
         builder_.graph().facts = merge_facts(builder_.graph().facts, node.facts);
         const graph::InputKind kind = node.kind == Kind::parameter ? graph::InputKind::parameter : graph::InputKind::argument;
         values_[&node] = {builder_.input(node.name, node.types[0], kind, node.frozen)};
@@ -103,11 +105,12 @@ std::vector<std::shared_ptr<const TracedNode>> parameters_of(const std::vector<T
     std::unordered_set<const TracedNode*> seen;
     std::vector<std::shared_ptr<const TracedNode>> result;
     for (const Tensor& t : outputs)
-        for_each_node(t.node(), [&](const std::shared_ptr<const TracedNode>& node) { return seen.contains(node.get()); },
-                      [&](const std::shared_ptr<const TracedNode>& node) {
-                          seen.insert(node.get());
-                          if (node->kind == Kind::parameter) result.push_back(node);
-                      });
+        for_each_node(
+            t.node(), [&](const std::shared_ptr<const TracedNode>& node) { return seen.contains(node.get()); },
+            [&](const std::shared_ptr<const TracedNode>& node) {
+                seen.insert(node.get());
+                if (node->kind == Kind::parameter) result.push_back(node);
+            });
     return result;
 }
 

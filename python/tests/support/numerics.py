@@ -6,6 +6,7 @@ import torch
 
 UNIT = {torch.float64: 2.0**-53, torch.float32: 2.0**-24, torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8}
 FACTOR = 1.5
+ROW_FACTOR, ROW_ELEMENTS = 3.0, 64  # a tensor no larger than a row gets a row's bound: an RMS over a few elements is mostly luck
 
 
 def relative_rms_error(actual: torch.Tensor, reference: torch.Tensor) -> float:
@@ -22,15 +23,17 @@ def relative_rms_error(actual: torch.Tensor, reference: torch.Tensor) -> float:
     return difference.pow(2).mean().sqrt().item() / (scale if scale > 0 else 1.0)
 
 
-def check_tensor(name: str, ours: torch.Tensor, eager: torch.Tensor, reference: torch.Tensor) -> None:
+def check_tensor(name: str, ours: torch.Tensor, eager: torch.Tensor, reference: torch.Tensor, *, strides: bool = True) -> None:
     """dtype, shape and strides as eager's; values within the contract (integers and bool: equal)."""
     assert ours.dtype == eager.dtype, f"{name}: {ours.dtype}, eager gives {eager.dtype}"
     assert ours.shape == eager.shape, f"{name}: shape {tuple(ours.shape)}, eager gives {tuple(eager.shape)}"
     same = all(a == b or n <= 1 for a, b, n in zip(ours.stride(), eager.stride(), eager.shape))
-    assert same or eager.numel() == 0, f"{name}: strides {ours.stride()}, eager gives {eager.stride()}"
+    assert same or eager.numel() == 0 or not strides, f"{name}: strides {ours.stride()}, eager gives {eager.stride()}"
     if not eager.dtype.is_floating_point:
         assert torch.equal(ours, eager), f"{name}: values differ"
         return
     bound = max(FACTOR * relative_rms_error(eager, reference), UNIT[eager.dtype])
+    if eager.numel() <= ROW_ELEMENTS:
+        bound *= ROW_FACTOR
     error = relative_rms_error(ours, reference)
     assert error <= bound, f"{name}: relative RMS error {error:.3g} against fp64 exceeds {bound:.3g}"

@@ -24,7 +24,7 @@ void reduction(Translator& t, std::string_view op) {
 void sum(Translator& t, std::string_view op) {
     ValueId x = t.tensor("self");
     const DType out = t.promised().dtype;
-    const bool by_attribute = scalar::is_float(t.type(x).dtype) && scalar::is_float(out);
+    const bool by_attribute = scalar::is_float(t.type(x).dtype) && scalar::is_float(out) && scalar::bytes(out) <= 4;
     if (!by_attribute && t.has("dtype")) x = t.cast(x, out);
     graph::Attributes attributes = {{"dims", dims_of(t)}, {"keepdim", t.flag("keepdim", false)}};
     if (by_attribute && t.type(x).dtype != out) attributes["dtype"] = out;
