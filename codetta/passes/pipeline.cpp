@@ -5,6 +5,7 @@
 #include "codetta/passes/attention_pattern.h"
 #include "codetta/passes/causal_mask.h"
 #include "codetta/passes/common_subexpressions.h"
+#include "codetta/passes/convolution_product.h"
 #include "codetta/passes/dead_code.h"
 #include "codetta/passes/decompose.h"
 #include "codetta/passes/fold_constants.h"
@@ -20,6 +21,7 @@ std::span<const Pass> pipeline() {
     static constexpr Pass passes[] = {
         {"decompose", "ops written in terms of others become those", decompose},
         {"dead_code", "nodes whose results nobody gets go away", dead_code},
+        {"convolution_product", "convolutions become products of windows and weights", convolution_product},
         {"simplify", "view chains, undone casts and neutral operands go away", simplify},
         {"common_subexpressions", "equal nodes become one", common_subexpressions},
         {"in_place", "updates of an input that end in a copy into it write its memory", in_place},
