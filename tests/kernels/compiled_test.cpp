@@ -124,6 +124,8 @@ std::string replaced(std::string s, const std::string& what, const std::string& 
 TEST(CompiledKernels, Products) {
     check("linear f32 13x70x21", kLinear, {{"s0", 13}, {"s1", 70}, {"s2", 21}});
     check("linear f32 2x5x3", kLinear, {{"s0", 2}, {"s1", 5}, {"s2", 3}});
+    check("few rows f32 16x70x40", replaced(kLinear, " frozen", "").c_str(), {{"s0", 16}, {"s1", 70}, {"s2", 40}});
+    check("few rows bf16 20x70x40", replaced(kLinearBf16, " frozen", "").c_str(), {{"s0", 20}, {"s1", 70}, {"s2", 40}});
     check("linear bf16 13x70x22", kLinearBf16, {{"s0", 13}, {"s1", 70}, {"s2", 22}});
     const auto bench = [](double m, double n, double k) {
         const sym::Bindings sizes{{"s0", int64_t(m)}, {"s1", int64_t(n)}, {"s2", int64_t(k)}};
@@ -137,6 +139,8 @@ TEST(CompiledKernels, Products) {
     bench(128, 3072, 768);
     bench(512, 512, 512);
     bench(16, 4096, 1024);
+    bench(1, 4096, 4096);
+    bench(32, 4096, 1024);
     bench(128, 768, 3072);
 }
 
@@ -159,6 +163,27 @@ TEST(CompiledKernels, Attention) {
     check("attention 1x70", text, {{"s0", 1}, {"s1", 70}, {"s2", 1}});
     check("attention 57x130", text, {{"s0", 57}, {"s1", 130}, {"s2", 2}});
     for (const double s : {128.0, 512.0}) check("attention", text, {{"s0", int64_t(s)}, {"s1", int64_t(s)}, {"s2", 1}}, 4 * 4 * 64 * s * s);
+}
+
+// Heads that share keys (GQA), as fusion leaves them: the group is one more axis of rows.
+TEST(CompiledKernels, AttentionWithSharedKeys) {
+    const char* text = R"(problem p(b = s0, h = 2, g = 3, q = s1, k = s1, d = 16, e = 16) where s0 >= 1, s1 >= 1
+  v: f32[s0*s1, 32] in
+  y: f32[b, h, k, d] in
+  x: f32[b, 6, q, d] in
+  mask: f32[b, 1, q, k] in
+  out: f32[s0*s1, 96] out
+  score: f32[b, h, g, q, k] = sum(d) x[b, 3*h + g, q, d] * y[b, h, k, d]
+  logit: f32[b, h, g, q, k] = score[b, h, g, q, k] * 0.25 + mask[b, 0, q, k]
+  mx: f32[b, h, g, q] = max(k) logit[b, h, g, q, k]
+  w: f32[b, h, g, q, k] = exp(logit[b, h, g, q, k] - mx[b, h, g, q])
+  total: f32[b, h, g, q] = sum(k) w[b, h, g, q, k]
+  o: f32[b, h, g, q, e] = sum(k) w[b, h, g, q, k] * v[b*s1 + k, 16*h + e]
+  z: f32[b, h, g, q, e] = o[b, h, g, q, e] / total[b, h, g, q] -> out[b*s1 + q, 48*h + 16*g + e]
+)";
+    check("shared keys 7", text, {{"s0", 2}, {"s1", 7}});
+    check("shared keys 1", text, {{"s0", 3}, {"s1", 1}});
+    check("shared keys 130", text, {{"s0", 1}, {"s1", 130}});
 }
 
 } // namespace
