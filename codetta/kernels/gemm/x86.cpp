@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "codetta/base/error.h"
+#include "codetta/kernels/gemm/swapped.h"
+#include "codetta/kernels/nest/emit.h"
 #include "codetta/kernels/stage_emitter.h"
 #include "codetta/layout/int_tuple.h"
 #include "codetta/targets/list.h"
@@ -233,45 +235,89 @@ Kernel emit_product(const Problem& p, const View& v, const X86Config& c) { retur
 
 namespace {
 
+constexpr int64_t kMostSwappedRows = 64; // with more rows, packing b panel by panel costs less than it saves
+
 base::Verdict match_template(const Problem& p, const BuildContext& context) {
     base::Verdict why = base::Verdict::yes();
     const auto v = match(p, &why);
     if (!v) return why;
+    if (v->m.is(1) && !(v->b.frozen && !v->b.batched)) return base::Verdict::no("one row reads every column once: a nest of dot products does that");
     X86Config c;
     return configure(*context.target, v->a.dtype, v->b.dtype, v->accumulator, c);
 }
+
+class Variants {
+public:
+    Variants(const Problem& p, const View& v, const X86Config& c, const BuildContext& context) : p_(p), v_(v), c_(c), context_(context) {}
+
+    Candidate build() {
+        const sym::Range rows = p_.facts.range(v_.m);
+        if (c_.prepacked) {
+            if (rows.lo < c_.mr) add(guard_below(c_.mr), packed(true, std::min(c_.mr, std::max<int64_t>(rows.hi, 1))));
+            if (rows.hi >= c_.mr) add({}, packed(false, c_.mr));
+        } else {
+            if (rows.lo < c_.mr) add(guard_below(c_.mr), row_by_row());
+            if (rows.hi >= c_.mr && rows.lo <= kMostSwappedRows && can_swap()) add(guard_below(kMostSwappedRows + 1), swapped());
+            const bool done = rows.hi < c_.mr || (rows.hi <= kMostSwappedRows && can_swap());
+            if (!done) add({}, packed(false, c_.mr));
+        }
+        return std::move(candidate_);
+    }
+
+private:
+    std::vector<sym::Condition> guard_below(int64_t rows) const {
+        return p_.facts.range(v_.m).hi < rows ? std::vector<sym::Condition>{} : std::vector{sym::lt(v_.m, rows)};
+    }
+
+    void add(std::vector<sym::Condition> guard, Variant variant) {
+        variant.guard = std::move(guard);
+        for (Kernel& k : variant.kernels)
+            if (!k.once && !p_.facts.positive(v_.m)) k.tasks = k.tasks * sym::min(v_.m, 1); // without rows there is nothing to read
+        candidate_.variants.push_back(std::move(variant));
+    }
+
+    Variant packed(bool few_rows, int64_t mr) const {
+        X86Config own = c_;
+        own.few_rows = few_rows;
+        own.mr = mr;
+        Variant result;
+        if (own.prepacked) { // one packing for all variants
+            const PanelFormat format{c_.nr, c_.group, c_.dtype, v_.k};
+            result.temporaries.push_back({"packed", sym::ceil_div(v_.n, c_.nr) * format.elements() * scalar::bytes(c_.dtype), true});
+            result.kernels.push_back(emit_pack(p_, v_, c_));
+        }
+        result.kernels.push_back(emit_product(p_, v_, own));
+        return result;
+    }
+
+    Variant row_by_row() const { return {{}, {nest::emit(p_, nest::schedule(p_, context_.target->vector_bits), "gemv_" + context_.target->name)}, {}}; }
+
+    bool can_swap() const {
+        return v_.b.k_stride.is(1) && v_.b.dtype == c_.dtype && v_.a.dtype == c_.dtype && !v_.a.batched && !v_.b.batched && p_.facts.divisor(v_.k) % c_.group == 0 &&
+               p_.facts.range(v_.n).lo >= kSwappedColumns;
+    }
+
+    Variant swapped() const {
+        const auto hint = context_.hints.find(v_.m.kind() == sym::Kind::symbol ? v_.m.name() : "");
+        const int64_t likely = v_.m.constant().value_or(hint == context_.hints.end() ? kMostSwappedRows : hint->second);
+        Swapped s = emit_swapped(p_, v_, c_, context_.target->vector_bits / 8 / scalar::bytes(v_.accumulator), likely);
+        return {{}, {std::move(s.pack), std::move(s.product)}, {{"packed_rows", s.packed_bytes, false}}};
+    }
+
+    const Problem& p_;
+    const View& v_;
+    const X86Config& c_;
+    const BuildContext& context_;
+    Candidate candidate_;
+};
 
 Candidate build(const Problem& p, const BuildContext& context) {
     const View v = *match(p, nullptr);
     X86Config c;
     CODETTA_CHECK(configure(*context.target, v.a.dtype, v.b.dtype, v.accumulator, c), "build without match");
     c.prepacked = v.b.frozen && !v.b.batched;
-    Candidate candidate;
+    Candidate candidate = Variants(p, v, c, context).build();
     candidate.template_name = "gemm";
-    const auto variant = [&](std::vector<sym::Condition> guard, bool few_rows, int64_t mr) {
-        X86Config own = c;
-        own.few_rows = few_rows;
-        own.mr = mr;
-        Variant result;
-        result.guard = std::move(guard);
-        if (own.prepacked) {
-            X86Config pack = c; // one packing for all variants
-            const PanelFormat format{pack.nr, pack.group, pack.dtype, v.k};
-            result.temporaries.push_back({"packed", sym::ceil_div(v.n, pack.nr) * format.elements() * scalar::bytes(pack.dtype), true});
-            result.kernels.push_back(emit_pack(p, v, pack));
-        }
-        Kernel product = emit_product(p, v, own);
-        if (!p.facts.positive(v.m)) product.tasks = product.tasks * sym::min(v.m, 1); // without rows there is nothing to read
-        result.kernels.push_back(std::move(product));
-        candidate.variants.push_back(std::move(result));
-    };
-    const sym::Range rows = p.facts.range(v.m);
-    if (rows.hi < c.mr) {
-        variant({}, true, std::max<int64_t>(rows.hi, 1));
-        return candidate;
-    }
-    if (rows.lo < c.mr) variant({sym::lt(v.m, c.mr)}, true, c.mr);
-    variant({}, false, c.mr);
     return candidate;
 }
 
