@@ -1,5 +1,7 @@
 #include "codetta/kernels/gemm/swapped.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "codetta/kernels/stage_emitter.h"
@@ -98,7 +100,8 @@ Swapped emit_swapped(const Problem& p, const View& v, const X86Config& c, int64_
     own.prepacked = own.few_rows = false;
     const int64_t vectors = rows_hint <= vector_lanes ? 1 : rows_hint <= 2 * vector_lanes ? 2 : 4;
     own.nr = vectors * vector_lanes;
-    own.mr = vector_lanes >= 16 ? 16 / vectors : 8 / vectors; // as many accumulators as hide the latency of an fma
+    // As many accumulators as hide the latency of an fma, but few rows: theirs often lie whole pages apart, in the same few sets of the first cache.
+    own.mr = vector_lanes >= 16 ? std::min<int64_t>(8, 16 / vectors) : 8 / vectors;
     View swapped = v;
     swapped.b = v.a;
     swapped.n = v.m;

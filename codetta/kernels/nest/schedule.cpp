@@ -62,7 +62,7 @@ std::optional<int> lie(const Problem& p, const problem::Access& access, const pr
     return along->coefficient.is(0) ? 0 : along->coefficient.is(1) ? 1 : 2;
 }
 
-// Worth of an axis as the one across the lanes; nullopt: some access forbids it.
+// Worth of an axis as the one across the lanes; nullopt: some access forbids it. What a reduction reads counts more: it is read for every step.
 std::optional<double> lane_worth(const Problem& p, const std::vector<problem::StageId>& stages, AxisId a) {
     double worth = 0;
     const auto weigh = [&](const Stage& s, const problem::Access& access, const problem::Operand& o, double weight) {
@@ -77,7 +77,7 @@ std::optional<double> lane_worth(const Problem& p, const std::vector<problem::St
         if (s.scan == a) return std::nullopt;
         if (!contains(s.axes, a) && !contains(s.reduce, a)) continue;
         for (const Read& r : s.reads) {
-            if (r.from == Read::From::operand && !weigh(s, r.access, p.operands[r.source], 1)) return std::nullopt;
+            if (r.from == Read::From::operand && !weigh(s, r.access, p.operands[r.source], s.combiner ? 4 : 1)) return std::nullopt;
             if (r.from == Read::From::index && !sym::as_affine(r.expression, p.axis(a).name) &&
                 sym::depends_on(r.expression, p.axis(a).name))
                 return std::nullopt;
