@@ -27,7 +27,8 @@ public:
 
 } // namespace
 
-CallResult call(const runtime::Executable& executable, std::span<const scalar::HostArray> inputs, std::span<const int64_t> integers, int threads) {
+CallResult call(const runtime::Executable& executable, std::span<const scalar::HostArray> inputs, std::span<const int64_t> integers,
+                int threads) {
     std::vector<runtime::Argument> arguments;
     for (const scalar::HostArray& a : inputs) {
         runtime::Argument argument;
@@ -56,8 +57,8 @@ CallResult call(const runtime::Executable& executable, std::span<const scalar::H
             made.outputs.push_back(inputs[o.index]);
         } else if (o.kind == runtime::OutputKind::view) {
             auto* base = static_cast<std::byte*>(o.place == runtime::Place::storage ? allocator.storages[o.index] : inputs[o.index].data());
-            made.outputs.push_back(scalar::HostArray::borrow(o.dtype, {o.shape.begin(), o.shape.end()}, {o.strides.begin(), o.strides.end()},
-                                                             base + o.offset * scalar::bytes(o.dtype)));
+            made.outputs.push_back(scalar::HostArray::borrow(
+                o.dtype, {o.shape.begin(), o.shape.end()}, {o.strides.begin(), o.strides.end()}, base + o.offset * scalar::bytes(o.dtype)));
         }
     }
     made.memory = std::move(allocator.memory);

@@ -18,6 +18,7 @@ struct CallResult {
     std::vector<std::shared_ptr<void>> memory;
 };
 
-CallResult call(const runtime::Executable& executable, std::span<const scalar::HostArray> inputs, std::span<const int64_t> integers, int threads);
+CallResult call(const runtime::Executable& executable, std::span<const scalar::HostArray> inputs, std::span<const int64_t> integers,
+                int threads);
 
 } // namespace codetta::cli

@@ -20,7 +20,9 @@ base::Options Session::options() const {
             if (!value.empty()) base::set_option(options, name, value);
         base::set_log_level(base::parse_log_level(options.log_level));
         return options;
-    } catch (const base::UserError& e) { throw Misuse(e.what()); }
+    } catch (const base::UserError& e) {
+        throw Misuse(e.what());
+    }
 }
 
 void add_option_table(CLI::App& command, Session& session) {
@@ -38,7 +40,8 @@ std::pair<std::string, int64_t> parse_assignment(const std::string& text, std::s
     int64_t value = 0;
     const char* begin = text.data() + (equals == std::string::npos ? text.size() : equals + 1);
     const auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
-    if (equals == 0 || error != std::errc() || end != text.data() + text.size()) throw Misuse(fmt::format("{} {}: write name=number, as s0=5", flag, text));
+    if (equals == 0 || error != std::errc() || end != text.data() + text.size())
+        throw Misuse(fmt::format("{} {}: write name=number, as s0=5", flag, text));
     return {text.substr(0, equals), value};
 }
 

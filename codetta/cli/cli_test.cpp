@@ -76,8 +76,9 @@ TEST_F(Cli, EveryDumpedStageCanBeFedBack) {
     }
     const Result recipes = codetta({"run", dump + "/small.3_choose.txt"});
     EXPECT_EQ(recipes.code, wrong);
-    EXPECT_EQ(masked(recipes.err), "codetta: dump/small.3_choose.txt: recipes are the compiler's choice for this machine and can't be fed back; "
-                                   "feed back the regions (..._fuse.txt) or the kernels (..._build.txt)\n");
+    EXPECT_EQ(masked(recipes.err),
+              "codetta: dump/small.3_choose.txt: recipes are the compiler's choice for this machine and can't be fed back; "
+              "feed back the regions (..._fuse.txt) or the kernels (..._build.txt)\n");
     const Result program = codetta({"run", dump + "/small.4_plan.txt", "--size", "n=3"});
     EXPECT_EQ(program.code, fine) << program.err;
     EXPECT_NE(program.out.find("output 0: f32[3, 4], hash "), std::string::npos) << program.out;
@@ -92,12 +93,14 @@ TEST_F(Cli, EveryDumpedStageCanBeFedBack) {
 TEST_F(Cli, PrintsOneStage) {
     const Result r = codetta({"compile", file("m.graph", kModel), "--stage", "fuse"});
     EXPECT_EQ(r.out.substr(0, 11), "problem r0(") << r.out;
-    EXPECT_EQ(codetta({"compile", file("m.graph", kModel), "--stage", "fus"}).err, "codetta: --stage: there is no stage 'fus'; did you mean 'fuse'?\n");
+    EXPECT_EQ(codetta({"compile", file("m.graph", kModel), "--stage", "fus"}).err,
+              "codetta: --stage: there is no stage 'fus'; did you mean 'fuse'?\n");
 }
 
 TEST_F(Cli, RunsWithTheDataOfASeed) {
     const std::string model = file("m.graph", kModel);
-    const Result a = codetta({"run", model, "--print", "--size", "n=2"}), b = codetta({"run", model, "--print", "--size", "n=2", "--interpret"}),
+    const Result a = codetta({"run", model, "--print", "--size", "n=2"}),
+                 b = codetta({"run", model, "--print", "--size", "n=2", "--interpret"}),
                  c = codetta({"run", model, "--print", "--size", "n=2", "--seed", "9"});
     const auto values = [](const Result& r) { return r.out.substr(r.out.find("f32[2, 4]")); };
     EXPECT_EQ(a.code + b.code + c.code, 0);
@@ -114,9 +117,12 @@ TEST_F(Cli, MalformedTextNamesFileLineAndColumn) {
     };
     EXPECT_EQ(error(""), "codetta: bad.txt: line 1, column 1: a text starts with 'graph', 'problem', 'kernel' or 'program'\n");
     EXPECT_EQ(error("graph g(%x: f33[2]) {\n  return %x\n}\n").substr(0, 34), "codetta: bad.txt: line 1, column 1");
-    EXPECT_EQ(error("graph g(%x: f32[2]) {\n  %0: f32[2] = rellu(%x)\n  return %0\n}\n"), "codetta: bad.txt:2: there is no op 'rellu'; did you mean 'relu'?\n");
-    EXPECT_EQ(error("graph g(%x: f32[2]) {\n  %0: f32[2] = relu(%y)\n  return %0\n}\n"), "codetta: bad.txt: line 2, column 23: '%y' is not defined\n");
-    EXPECT_EQ(error("problem p(i = 4)\n  x: f32[i] in\n  y: f32[i] out\n  t: f32[i] = x[i, i] -> y[i]\n").substr(0, 26), "codetta: bad.txt: line 4, ");
+    EXPECT_EQ(error("graph g(%x: f32[2]) {\n  %0: f32[2] = rellu(%x)\n  return %0\n}\n"),
+              "codetta: bad.txt:2: there is no op 'rellu'; did you mean 'relu'?\n");
+    EXPECT_EQ(error("graph g(%x: f32[2]) {\n  %0: f32[2] = relu(%y)\n  return %0\n}\n"),
+              "codetta: bad.txt: line 2, column 23: '%y' is not defined\n");
+    EXPECT_EQ(error("problem p(i = 4)\n  x: f32[i] in\n  y: f32[i] out\n  t: f32[i] = x[i, i] -> y[i]\n").substr(0, 26),
+              "codetta: bad.txt: line 4, ");
     EXPECT_EQ(error("\nkernel k(x: f32 gmem)\n  taks i in 4\n").substr(0, 26), "codetta: bad.txt: line 3, ");
 }
 
@@ -129,7 +135,8 @@ TEST_F(Cli, SaysWhatIsWrongWithTheCommandLine) {
     };
     EXPECT_EQ(misuse({"compile"}), "codetta: file is required\nRun with --help for more information.\n");
     EXPECT_EQ(misuse({"compil", model}), "codetta: there is no command 'compil'; did you mean 'compile'?\n");
-    EXPECT_EQ(misuse({"compile", model, "--target", "x86_avx"}), "codetta: option 'target': unknown value 'x86_avx'; did you mean 'x86_avx2'?\n");
+    EXPECT_EQ(misuse({"compile", model, "--target", "x86_avx"}),
+              "codetta: option 'target': unknown value 'x86_avx'; did you mean 'x86_avx2'?\n");
     EXPECT_EQ(misuse({"run", model, "--size", "n"}), "codetta: --size n: write name=number, as s0=5\n");
     EXPECT_EQ(misuse({"run", model, "--range", "x=1"}), "codetta: --range x=1: write name=lo..hi, as ids=0..100\n");
     const Result size = codetta({"run", model, "--size", "m=3"});
@@ -155,13 +162,15 @@ TEST_F(Cli, TellsOfOpsAndOfTheMachine) {
     EXPECT_EQ(codetta({"ops", "gelou"}).code, wrong);
     const Result doctor = codetta({"doctor"});
     EXPECT_EQ(doctor.code, fine) << doctor.out << doctor.err;
-    for (const char* line : {"codetta", "LLVM", "cores", "caches", "features", "x86_avx2", "sm90", "self-test"}) EXPECT_NE(doctor.out.find(line), std::string::npos) << line;
+    for (const char* line : {"codetta", "LLVM", "cores", "caches", "features", "x86_avx2", "sm90", "self-test"})
+        EXPECT_NE(doctor.out.find(line), std::string::npos) << line;
     EXPECT_EQ(codetta({"--version"}).out, std::string(version) + "\n");
     EXPECT_EQ(codetta({}).code, fine);
 }
 
 TEST_F(Cli, KernelsForAMachineThatIsNotHere) {
-    const std::string kernel = file("k.txt", "kernel k(x: f32 gmem, y: f32 gmem written)\n  tasks i in 4\n    alloc v: f32 rmem (16)\n    copy x[16*i | 16:1] -> v[16:1]\n    copy v[16:1] -> y[16*i | 16:1]\n");
+    const std::string kernel = file("k.txt", "kernel k(x: f32 gmem, y: f32 gmem written)\n  tasks i in 4\n    alloc v: f32 rmem (16)\n    "
+                                             "copy x[16*i | 16:1] -> v[16:1]\n    copy v[16:1] -> y[16*i | 16:1]\n");
     EXPECT_EQ(masked(codetta({"run", kernel, "--elements", "64"}).out).substr(0, 8), "k: done\n");
     const Result r = codetta({"compile", kernel, "--target", "x86_amx"});
     EXPECT_EQ(r.code, fine) << r.err;

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "codetta/base/atomic_file.h"
-#include "codetta/base/nearest_name.h"
 #include "codetta/base/error.h"
+#include "codetta/base/nearest_name.h"
 #include "codetta/cli/session.h"
 #include "codetta/cli/stage_file.h"
 #include "codetta/codegen/compile.h"
@@ -54,8 +54,8 @@ std::string in_short(const std::string& name, const compile::Report& r, const ba
     double total = 0;
     for (const compile::StageTime& s : r.stages) total += s.time_ms;
     const auto count = [](size_t n, std::string_view what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); };
-    return fmt::format("{}: {}{}, {}, {} on the reference kernel; {:.0f} ms for {}\n", name, r.nodes ? count(r.nodes, "op") + ", " : "", count(r.regions, "region"),
-                       count(r.kernels, "kernel"), r.on_reference, total, target.name);
+    return fmt::format("{}: {}{}, {}, {} on the reference kernel; {:.0f} ms for {}\n", name, r.nodes ? count(r.nodes, "op") + ", " : "",
+                       count(r.regions, "region"), count(r.kernels, "kernel"), r.on_reference, total, target.name);
 }
 
 std::string at_length(const compile::Report& r) {
@@ -72,11 +72,17 @@ std::string at_length(const compile::Report& r) {
 }
 
 nlohmann::json as_json(const std::string& name, const compile::Report& r, const base::Target& target) {
-    nlohmann::json json = {{"name", name}, {"target", target.name}, {"ops", r.nodes}, {"kernels", r.kernels}, {"on_reference", r.on_reference}};
+    nlohmann::json json = {
+        {"name", name}, {"target", target.name}, {"ops", r.nodes}, {"kernels", r.kernels}, {"on_reference", r.on_reference}};
     json["regions"] = nlohmann::json::array();
     for (const compile::RegionReport& region : r.region_reports)
-        json["regions"].push_back({{"name", region.name}, {"provider", region.provider}, {"template", region.template_name}, {"kernels", region.kernels},
-                                   {"variants", region.variants}, {"not_taken", region.not_taken}, {"not_fused", region.not_fused}});
+        json["regions"].push_back({{"name", region.name},
+                                   {"provider", region.provider},
+                                   {"template", region.template_name},
+                                   {"kernels", region.kernels},
+                                   {"variants", region.variants},
+                                   {"not_taken", region.not_taken},
+                                   {"not_fused", region.not_fused}});
     for (const compile::StageTime& s : r.stages) json["stage_ms"][s.stage] = s.time_ms;
     return json;
 }
@@ -88,7 +94,8 @@ void print_dumped(const Session& session, const Wishes& wishes, const std::files
     std::sort(files.begin(), files.end());
     for (const auto& file : files) {
         const std::string name = file.filename().string();
-        if ((!wishes.stage.empty() && name.ends_with("_" + wishes.stage + ".txt")) || (wishes.assembly && name.ends_with(".s"))) session.say("{}", base::read_file(file));
+        if ((!wishes.stage.empty() && name.ends_with("_" + wishes.stage + ".txt")) || (wishes.assembly && name.ends_with(".s")))
+            session.say("{}", base::read_file(file));
     }
 }
 
@@ -112,8 +119,10 @@ void compile_model(const Session& session, const Wishes& wishes, const StageFile
             name = p.name;
             compile::compile(std::move(p), target, options, hints, &report);
         }
-        if (session.json) session.say("{}\n", as_json(name, report, target).dump(2));
-        else if (!wishes.assembly && wishes.stage.empty()) session.say("{}", in_short(name, report, target) + (wishes.explain ? at_length(report) : ""));
+        if (session.json)
+            session.say("{}\n", as_json(name, report, target).dump(2));
+        else if (!wishes.assembly && wishes.stage.empty())
+            session.say("{}", in_short(name, report, target) + (wishes.explain ? at_length(report) : ""));
         if (!session.json) print_dumped(session, wishes, options.dump.empty() ? "." : options.dump);
         if (temporary) options.dump.clear();
     }
@@ -131,7 +140,8 @@ void compile_kernels(const Session& session, const Wishes& wishes, const StageFi
         if (wishes.assembly) session.say("{}", codegen::assembly(program, atoms, target));
         if (wishes.llvm || wishes.assembly) continue;
         const base::CodeImage image = codegen::compile(program, atoms, target);
-        session.say("{}: {} bytes of {} for {}\n", program.name, image.bytes.size(), image.kind == base::CodeKind::x86_elf ? "machine code" : "PTX", target.name);
+        session.say("{}: {} bytes of {} for {}\n", program.name, image.bytes.size(),
+                    image.kind == base::CodeKind::x86_elf ? "machine code" : "PTX", target.name);
         if (wishes.explain)
             for (const base::CodeEntry& entry : image.entries) session.say("  {}{}\n", entry.symbol, base::to_string(entry.signature));
     }

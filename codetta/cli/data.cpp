@@ -63,7 +63,8 @@ sym::Bindings choose_sizes(const std::set<std::string>& symbols, const sym::Fact
     return sizes;
 }
 
-std::vector<scalar::HostArray> random_inputs(const graph::Graph& g, const sym::Bindings& sizes, const std::map<std::string, Range>& ranges, uint64_t seed) {
+std::vector<scalar::HostArray> random_inputs(const graph::Graph& g, const sym::Bindings& sizes, const std::map<std::string, Range>& ranges,
+                                             uint64_t seed) {
     std::vector<std::string> names;
     for (const graph::Input& i : g.inputs) names.push_back(g.value(i.value).name);
     for (const auto& [name, range] : ranges) check_name(name, names, "input");
@@ -80,7 +81,8 @@ std::vector<scalar::HostArray> random_inputs(const graph::Graph& g, const sym::B
         if (const auto known = ranges.find(v.name); known != ranges.end()) range = known->second;
         scalar::for_each_coordinate(a.extents(), [&](std::span<const int64_t> at) {
             const double x = range.lo + (range.hi - range.lo) * static_cast<double>(random() >> 11) * 0x1p-53;
-            a.store(at, is_float ? scalar::make_float(v.type.dtype, x) : scalar::make_integer(v.type.dtype, static_cast<int64_t>(std::floor(x))));
+            a.store(at, is_float ? scalar::make_float(v.type.dtype, x)
+                                 : scalar::make_integer(v.type.dtype, static_cast<int64_t>(std::floor(x))));
         });
         arrays.push_back(std::move(a));
     }

@@ -24,7 +24,8 @@ struct Range {
 /// Arrays for the graph's inputs that are not constants: floats in [-1, 1) (weights of products scaled by 1/sqrt of their last size),
 /// integers in [0, 2), bools; or in the range that is given by the input's name. The same seed gives the same bytes.
 /// @throws UserError for a range whose name is no input
-std::vector<scalar::HostArray> random_inputs(const graph::Graph& g, const sym::Bindings& sizes, const std::map<std::string, Range>& ranges, uint64_t seed);
+std::vector<scalar::HostArray> random_inputs(const graph::Graph& g, const sym::Bindings& sizes, const std::map<std::string, Range>& ranges,
+                                             uint64_t seed);
 
 std::vector<scalar::HostArray> clones(const std::vector<scalar::HostArray>& arrays); ///< with the same strides
 

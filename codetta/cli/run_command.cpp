@@ -15,7 +15,8 @@ namespace {
 std::pair<std::string, Range> parse_range(const std::string& text) {
     const size_t equals = text.find('='), dots = text.find("..", equals == std::string::npos ? 0 : equals);
     char *lo_end = nullptr, *hi_end = nullptr;
-    if (equals == 0 || equals == std::string::npos || dots == std::string::npos) throw Misuse(fmt::format("--range {}: write name=lo..hi, as ids=0..100", text));
+    if (equals == 0 || equals == std::string::npos || dots == std::string::npos)
+        throw Misuse(fmt::format("--range {}: write name=lo..hi, as ids=0..100", text));
     const std::string lo = text.substr(equals + 1, dots - equals - 1), hi = text.substr(dots + 2);
     const Range range{std::strtod(lo.c_str(), &lo_end), std::strtod(hi.c_str(), &hi_end)};
     if (lo.empty() || hi.empty() || *lo_end != '\0' || *hi_end != '\0' || range.hi < range.lo)
@@ -33,7 +34,8 @@ void add_run(CLI::App& app, Session& session) {
     CLI::App* command = app.add_subcommand("run", "run a graph, a problem, a kernel or a host program on random data");
     auto wishes = std::make_shared<RunWishes>();
     auto texts = std::make_shared<Texts>();
-    command->add_option("file", wishes->file, "a text that starts with graph, problem, kernel or program: written by hand, or dumped")->required();
+    command->add_option("file", wishes->file, "a text that starts with graph, problem, kernel or program: written by hand, or dumped")
+        ->required();
     command->add_option("--size", texts->sizes, "name=number: the value of a size, or of a kernel's integer")->expected(1)->take_all();
     command->add_option("--range", texts->ranges, "name=lo..hi: the values of an input")->expected(1)->take_all();
     command->add_option("--seed", wishes->seed, "another seed gives other data");
@@ -45,7 +47,8 @@ void add_run(CLI::App& app, Session& session) {
     command->add_flag("--print", wishes->print, "print the results' first elements");
     add_option_table(*command, session);
     command->callback([&session, wishes, texts] {
-        for (const std::string& text : texts->sizes) wishes->sizes.insert_or_assign(parse_assignment(text, "--size").first, parse_assignment(text, "--size").second);
+        for (const std::string& text : texts->sizes)
+            wishes->sizes.insert_or_assign(parse_assignment(text, "--size").first, parse_assignment(text, "--size").second);
         for (const std::string& text : texts->ranges) wishes->ranges.insert(parse_range(text));
         const StageFile file = read_stage_file(wishes->file);
         bool good = true;

@@ -41,14 +41,16 @@ tile::Arguments arguments_for(const tile::Program& p, const RunWishes& wishes) {
     for (const tile::Buffer& b : p.buffers) {
         if (!b.parameter) continue;
         if (b.space == tile::Space::tensormap)
-            throw base::UserError(fmt::format("parameter '{}' is a tensor map, which describes a tensor that only a program knows", b.name), p.name,
-                                  "run it from a test (codetta/kernels/gemm/gemm_sm90_test.cpp)");
+            throw base::UserError(fmt::format("parameter '{}' is a tensor map, which describes a tensor that only a program knows", b.name),
+                                  p.name, "run it from a test (codetta/kernels/gemm/gemm_sm90_test.cpp)");
         const std::optional<int64_t> known = b.elements.constant();
         arguments.pointers.push_back(random_array(b.dtype, {known.value_or(0) > 0 ? *known : wishes.elements}, random));
     }
     for (const std::string& name : p.integers) {
         const auto given = wishes.sizes.find(name);
-        if (given == wishes.sizes.end()) throw base::UserError(fmt::format("the kernel's integer '{}' has no value", name), p.name, fmt::format("give it one: --size {}=8", name));
+        if (given == wishes.sizes.end())
+            throw base::UserError(fmt::format("the kernel's integer '{}' has no value", name), p.name,
+                                  fmt::format("give it one: --size {}=8", name));
         arguments.integers.push_back(given->second);
     }
     return arguments;
@@ -65,7 +67,8 @@ bool run_kernels(const Session& session, const RunWishes& wishes, const StageFil
         const tile::Arguments early = arguments_for(p, wishes), late = arguments_for(p, wishes);
         const int32_t status = tile::interpret(p, atoms, early, {}, tile::Completion::early);
         tile::interpret(p, atoms, late, {}, tile::Completion::late);
-        session.say("{}: {}\n", p.name, status == 0 ? "done" : fmt::format("check {} failed: {}", status, p.checks[static_cast<size_t>(status - 1)]));
+        session.say("{}: {}\n", p.name,
+                    status == 0 ? "done" : fmt::format("check {} failed: {}", status, p.checks[static_cast<size_t>(status - 1)]));
         for (size_t i = 0, next = 0; i < p.buffers.size(); ++i) {
             if (!p.buffers[i].parameter) continue;
             const HostArray &a = early.pointers[next], &b = late.pointers[next];
@@ -86,7 +89,8 @@ bool run_program(const Session& session, const RunWishes& wishes, const StageFil
     std::string kernels_path = wishes.kernels;
     if (kernels_path.empty()) {
         const size_t stage = file.path.rfind(".4_plan.txt");
-        if (stage == std::string::npos) throw base::UserError("a host program needs its kernels", file.path, "name their file: --kernels FILE");
+        if (stage == std::string::npos)
+            throw base::UserError("a host program needs its kernels", file.path, "name their file: --kernels FILE");
         kernels_path = file.path.substr(0, stage) + ".5_build.txt";
     }
     std::vector<tile::Program> kernels;
@@ -125,7 +129,8 @@ bool run_program(const Session& session, const RunWishes& wishes, const StageFil
     const CallResult made = call(executable, inputs, integers, options.threads);
     session.say("{}\n  call: {:.1f} us\n", executable.program().name, made.time_us);
     for (size_t i = 0; i < made.outputs.size(); ++i)
-        session.say("  output {}: {}[{}], hash {:016x}\n", i, scalar::to_string(made.outputs[i].dtype()), fmt::join(made.outputs[i].extents(), ", "), hash_of(made.outputs[i].clone()));
+        session.say("  output {}: {}[{}], hash {:016x}\n", i, scalar::to_string(made.outputs[i].dtype()),
+                    fmt::join(made.outputs[i].extents(), ", "), hash_of(made.outputs[i].clone()));
     return true;
 }
 

@@ -38,8 +38,8 @@ struct Model {
     sym::Bindings sizes;
     std::vector<std::string> output_names;
     std::function<Arrays(bool exact)> interpret;
-    std::function<CallResult()> call;                 ///< on fresh copies of the inputs
-    std::vector<scalar::DType> dtypes;                ///< of the outputs
+    std::function<CallResult()> call;  ///< on fresh copies of the inputs
+    std::vector<scalar::DType> dtypes; ///< of the outputs
 };
 
 bool run(const Session& session, const RunWishes& wishes, Model& model) {
@@ -66,7 +66,8 @@ bool run(const Session& session, const RunWishes& wishes, Model& model) {
         if (wishes.compare) {
             const Distance d = distance(a, exact[i]), judge = distance(interpreted[i], exact[i]);
             const bool within = within_contract(d, judge, model.dtypes[i]);
-            session.say(", largest error {:.2e}, relative {:.2e} (interpreter {:.2e}){}", d.largest, d.relative_rms, judge.relative_rms, within ? "" : ": TOO FAR OFF");
+            session.say(", largest error {:.2e}, relative {:.2e} (interpreter {:.2e}){}", d.largest, d.relative_rms, judge.relative_rms,
+                        within ? "" : ": TOO FAR OFF");
             good &= within;
         }
         session.say("\n{}", wishes.print ? fmt::format("   {}\n", first_elements(a)) : "");
@@ -94,7 +95,9 @@ bool run_graph(const Session& session, const RunWishes& wishes, const StageFile&
     for (const graph::Output& o : g.outputs) {
         const bool is_size = o.kind == graph::Output::Kind::size;
         model.output_names.push_back(is_size ? sym::to_string(o.size) : g.value(o.value).name);
-        model.dtypes.push_back(is_size ? scalar::DType::i64 : o.kind == graph::Output::Kind::view ? o.view_type.dtype : g.type(o.value).dtype);
+        model.dtypes.push_back(is_size                               ? scalar::DType::i64
+                               : o.kind == graph::Output::Kind::view ? o.view_type.dtype
+                                                                     : g.type(o.value).dtype);
     }
     model.interpret = [&](bool exact) { return graph::interpret(g, ops, clones(inputs), integers, exact); };
     std::optional<runtime::Executable> executable;
@@ -128,7 +131,8 @@ bool run_problems(const Session& session, const RunWishes& wishes, const StageFi
         model.interpret = [&](bool exact) {
             Arrays arrays = problem::test_data(p, model.sizes, data), outputs;
             for (size_t i = 0; i < arrays.size(); ++i)
-                if (exact && is_output(i) && !p.operands[i].aliases && scalar::is_float(p.operands[i].dtype)) arrays[i] = HostArray(scalar::DType::f64, arrays[i].extents());
+                if (exact && is_output(i) && !p.operands[i].aliases && scalar::is_float(p.operands[i].dtype))
+                    arrays[i] = HostArray(scalar::DType::f64, arrays[i].extents());
             problem::interpret(p, arrays, model.sizes, exact);
             for (size_t i = 0; i < arrays.size(); ++i)
                 if (is_output(i)) outputs.push_back(arrays[i]);

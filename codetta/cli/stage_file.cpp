@@ -46,12 +46,17 @@ StageFile read_stage_file(const std::string& path) {
         at = end + 1;
     }
     const std::string_view rest = std::string_view(text).substr(std::min(at, text.size()));
-    if (starts_word(rest, "graph")) file.parts = {text};
-    else if (starts_word(rest, "program")) file.stage = Stage::program, file.parts = {text};
-    else if (starts_word(rest, "problem")) file.stage = Stage::problems, file.parts = split(text, "problem");
-    else if (starts_word(rest, "kernel")) file.stage = Stage::kernels, file.parts = split(text, "kernel");
+    if (starts_word(rest, "graph"))
+        file.parts = {text};
+    else if (starts_word(rest, "program"))
+        file.stage = Stage::program, file.parts = {text};
+    else if (starts_word(rest, "problem"))
+        file.stage = Stage::problems, file.parts = split(text, "problem");
+    else if (starts_word(rest, "kernel"))
+        file.stage = Stage::kernels, file.parts = split(text, "kernel");
     else if (starts_word(rest, "recipe"))
-        throw base::UserError("recipes are the compiler's choice for this machine and can't be fed back", path, "feed back the regions (..._fuse.txt) or the kernels (..._build.txt)");
+        throw base::UserError("recipes are the compiler's choice for this machine and can't be fed back", path,
+                              "feed back the regions (..._fuse.txt) or the kernels (..._build.txt)");
     else
         throw base::UserError("line 1, column 1: a text starts with 'graph', 'problem', 'kernel' or 'program'", path);
     return file;
@@ -64,13 +69,16 @@ graph::Graph read_graph(const StageFile& file, const graph::OpSet& ops) {
     for (graph::Node& n : g.nodes) {
         if (!n.location.empty() || n.outputs.empty()) continue;
         const size_t at = text.find("%" + g.value(n.outputs[0]).name + ":");
-        if (at != std::string::npos) n.location = fmt::format("{}:{}", name, std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n') + 1);
+        if (at != std::string::npos)
+            n.location = fmt::format("{}:{}", name, std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n') + 1);
     }
     try {
         graph::verify(g, ops);
     } catch (const base::InternalError& e) { // a text is the user's
         throw base::UserError(e.what(), file.path);
-    } catch (const base::UserError& e) { throw base::UserError(e.what(), file.path); }
+    } catch (const base::UserError& e) {
+        throw base::UserError(e.what(), file.path);
+    }
     return g;
 }
 

@@ -7,6 +7,7 @@
 #include "codetta/base/options.h"
 #include "codetta/cli/session.h"
 #include "codetta/cli/tables.h"
+#include "codetta/graph/op_def.h"
 #include "codetta/ops/list.h"
 
 namespace codetta::cli {
@@ -36,7 +37,8 @@ void add_options(CLI::App& app, Session& session) {
         if (*markdown) return session.say("{}", options_page());
         const base::Options options = session.options();
         for (const base::OptionRow& row : base::option_table())
-            session.say("{:<12} {:<10} {:<22} {}\n", row.name, row.get(options).empty() ? "(none)" : row.get(options), base::option_variable(row.name), row.sentence);
+            session.say("{:<12} {:<10} {:<22} {}\n", row.name, row.get(options).empty() ? "(none)" : row.get(options),
+                        base::option_variable(row.name), row.sentence);
     });
 }
 

@@ -49,8 +49,9 @@ void fill(Report& report, const tune::Recipes& recipes) {
 void refuse_reference(const tune::Recipes& recipes, const std::string& name) {
     for (const tune::Recipe& r : recipes.recipes)
         if (r.candidate->template_name == "reference")
-            throw base::UserError(fmt::format("region {} is left to the plain reference kernel ({})", r.region.problem.name, fmt::join(r.reasons, "; ")), name,
-                                  "leave fallback=\"allow\" to run it so, slowly");
+            throw base::UserError(
+                fmt::format("region {} is left to the plain reference kernel ({})", r.region.problem.name, fmt::join(r.reasons, "; ")),
+                name, "leave fallback=\"allow\" to run it so, slowly");
 }
 
 // From regions on; the graph only says what comes in, what goes out and what is constant.

@@ -22,7 +22,7 @@ struct StageTime {
 // One region: who runs it and why.
 struct RegionReport {
     std::string name, provider, template_name;
-    std::vector<std::string> kernels;   // of the unconditional variant
+    std::vector<std::string> kernels; // of the unconditional variant
     size_t variants = 0;
     std::vector<std::string> not_taken; // `gemm: no product of two operands`
     std::vector<std::string> not_fused; // what was left out of the region, and why
@@ -37,15 +37,18 @@ struct Report {
 };
 
 // options.dump: a folder that gets every stage's text; any of the files can be fed back (codetta::cli).
-// hints: likely values of size symbols. @throws UserError for what the user can mend, InternalError naming the stage and where the dumps lie.
-runtime::Executable compile(graph::Graph graph, const base::Target& target, const base::Options& options, const sym::Bindings& hints = {}, Report* report = nullptr);
+// hints: likely values of size symbols. @throws UserError for what the user can mend, InternalError naming the stage and where the dumps
+// lie.
+runtime::Executable compile(graph::Graph graph, const base::Target& target, const base::Options& options, const sym::Bindings& hints = {},
+                            Report* report = nullptr);
 
 // The same with a vocabulary of the caller's, which holds every op of the graph and those that they decompose into.
-runtime::Executable compile(graph::Graph graph, const graph::OpSet& ops, const base::Target& target, const base::Options& options, const sym::Bindings& hints = {},
-                            Report* report = nullptr);
+runtime::Executable compile(graph::Graph graph, const graph::OpSet& ops, const base::Target& target, const base::Options& options,
+                            const sym::Bindings& hints = {}, Report* report = nullptr);
 
 // One problem alone, as a program over its operands: the inputs in order, then the size symbols that no shape binds; outputs in order.
 // This is how a dumped problem is fed back.
-runtime::Executable compile(problem::Problem problem, const base::Target& target, const base::Options& options, const sym::Bindings& hints = {}, Report* report = nullptr);
+runtime::Executable compile(problem::Problem problem, const base::Target& target, const base::Options& options,
+                            const sym::Bindings& hints = {}, Report* report = nullptr);
 
 } // namespace codetta::compile

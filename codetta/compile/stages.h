@@ -21,7 +21,8 @@ public:
         const auto start = std::chrono::steady_clock::now();
         try {
             Result result = body();
-            finish(stage, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count(), dumping() ? print(result) : std::string());
+            finish(stage, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count(),
+                   dumping() ? print(result) : std::string());
             return result;
         } catch (const base::InternalError& e) {
             throw base::InternalError(e.message(), where(stage, e.place()), e.remedy());

@@ -65,7 +65,8 @@ TEST(Howto, AddAnOp) {
         for (int64_t m = 0; m < 5; ++m)
             for (int64_t n = 0; n < 8; ++n) {
                 double v = 0;
-                for (int64_t k = 0; k < 8; ++k) v += static_cast<double>(inputs[0].as<float>()[m * 8 + k]) * inputs[1].as<float>()[n * 8 + k];
+                for (int64_t k = 0; k < 8; ++k)
+                    v += static_cast<double>(inputs[0].as<float>()[m * 8 + k]) * inputs[1].as<float>()[n * 8 + k];
                 EXPECT_NEAR(got.as<float>()[m * 8 + n], v + std::pow(std::sin(0.5 * v), 2) / 0.5, 1e-5);
             }
     }
@@ -85,16 +86,19 @@ graph::Graph drop_double_negation(graph::Graph g, const graph::OpSet& ops, const
 
 TEST(Howto, AddAPass) {
     const graph::OpSet ops = ops::list();
-    graph::Graph g = graph::parse_graph("graph g(%x: f32[4]) { %0: f32[4] = neg(%x)\n %1: f32[4] = neg(%0)\n %2: f32[4] = exp(%1)\n return %2 }");
+    graph::Graph g =
+        graph::parse_graph("graph g(%x: f32[4]) { %0: f32[4] = neg(%x)\n %1: f32[4] = neg(%0)\n %2: f32[4] = exp(%1)\n return %2 }");
     graph::verify(g, ops);
     g = drop_double_negation(std::move(g), ops, {});
     graph::verify(g, ops);
-    EXPECT_EQ(graph::to_string(g.nodes.back().attributes.empty() ? g : g).find("exp(%x)") != std::string::npos, true) << graph::to_string(g);
+    EXPECT_EQ(graph::to_string(g.nodes.back().attributes.empty() ? g : g).find("exp(%x)") != std::string::npos, true)
+        << graph::to_string(g);
 }
 
 // The template of add_a_kernel.md: y[i] = 2 * x[i], 64 elements a task.
 base::Verdict match_twice(const problem::Problem& p, const kernels::BuildContext&) {
-    if (p.stages.size() != 1 || p.axes.size() != 1 || p.operands.size() != 2) return base::Verdict::no("not one loop from one array to another");
+    if (p.stages.size() != 1 || p.axes.size() != 1 || p.operands.size() != 2)
+        return base::Verdict::no("not one loop from one array to another");
     if (p.operands[0].dtype != DType::f32) return base::Verdict::no("only f32");
     if (scalar::to_string(p.stages[0].body).find("mul") == std::string::npos) return base::Verdict::no("nothing is doubled");
     return base::Verdict::yes();
@@ -108,7 +112,9 @@ kernels::Candidate build_twice(const problem::Problem& p, const kernels::BuildCo
     const tile::View v = b.rmem("v", DType::f32, {64});
     const std::vector<tile::Limit> inside = {tile::limit_of_mode(v.layout, 0, n - 64 * i)};
     b.copy(tile::tile(x, 0, 64, i), v, {.limits = inside});
-    b.map(v, {v}, [](scalar::Builder& s, std::span<const scalar::Value> in) { return s.apply(scalar::Prim::mul, {in[0], s.constant(DType::f32, 2)}); });
+    b.map(v, {v}, [](scalar::Builder& s, std::span<const scalar::Value> in) {
+        return s.apply(scalar::Prim::mul, {in[0], s.constant(DType::f32, 2)});
+    });
     b.copy(v, tile::tile(y, 0, 64, i), {.limits = inside});
     using To = kernels::PointerArgument::To;
     kernels::Kernel kernel = kernels::make_kernel(std::move(b).finish(), {{To::operand, 0}, {To::operand, 1}}, {p.axes[0].extent});
@@ -116,8 +122,10 @@ kernels::Candidate build_twice(const problem::Problem& p, const kernels::BuildCo
 }
 
 TEST(Howto, AddAKernel) {
-    const problem::Problem p = problem::parse_problem("problem p(i = s) where s >= 0\n  x: f32[i] in\n  y: f32[i] out\n  t: f32[i] = x[i] * 2.0 -> y[i]\n");
-    const problem::Problem other = problem::parse_problem("problem p(i = s) where s >= 0\n  x: f64[i] in\n  y: f64[i] out\n  t: f64[i] = x[i] -> y[i]\n");
+    const problem::Problem p =
+        problem::parse_problem("problem p(i = s) where s >= 0\n  x: f32[i] in\n  y: f32[i] out\n  t: f32[i] = x[i] * 2.0 -> y[i]\n");
+    const problem::Problem other =
+        problem::parse_problem("problem p(i = s) where s >= 0\n  x: f64[i] in\n  y: f64[i] out\n  t: f64[i] = x[i] -> y[i]\n");
     const kernels::BuildContext context;
     EXPECT_EQ(match_twice(other, context).reason(), "only f32");
     ASSERT_TRUE(match_twice(p, context));
@@ -137,7 +145,8 @@ TEST(Howto, AddAKernel) {
             void* pointers[] = {got[0].data(), got[1].data()};
             int32_t status = 0;
             const codetta_kernel_args arguments{pointers, &size, &status};
-            reinterpret_cast<codetta_kernel>(code.find(kernel.program.name))(&arguments, 0, sym::evaluate(kernel.tasks, {{"s", size}}), nullptr);
+            reinterpret_cast<codetta_kernel>(code.find(kernel.program.name))(&arguments, 0, sym::evaluate(kernel.tasks, {{"s", size}}),
+                                                                             nullptr);
             for (int64_t i = 0; i < size; ++i) EXPECT_EQ(got[1].as<float>()[i], wanted[1].as<float>()[i]) << target.name;
         }
     }
@@ -145,7 +154,8 @@ TEST(Howto, AddAKernel) {
 
 TEST(Documents, BlocksStandInTheFilesTheyName) {
     std::vector<std::string> pages = {"README.md", "docs/design.md"};
-    for (const auto& entry : std::filesystem::directory_iterator(test::source_folder() / "docs/howto")) pages.push_back("docs/howto/" + entry.path().filename().string());
+    for (const auto& entry : std::filesystem::directory_iterator(test::source_folder() / "docs/howto"))
+        pages.push_back("docs/howto/" + entry.path().filename().string());
     size_t blocks = 0;
     for (const std::string& page : pages) blocks += test::check_blocks(page);
     EXPECT_GE(blocks, 8u);

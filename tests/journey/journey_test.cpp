@@ -53,9 +53,9 @@ protected:
 };
 
 TEST_F(Journey, ThePageShowsEachStage) {
-    const test::Makers makers = {{"graph", [&] { return stage("0_graph"); }},   {"passes", [&] { return stage("1_passes"); }},
-                                 {"fuse", [&] { return stage("2_fuse"); }},     {"choose", [&] { return stage("3_choose"); }},
-                                 {"plan", [&] { return stage("4_plan"); }},     {"build", [&] { return last_kernel(); }}};
+    const test::Makers makers = {{"graph", [&] { return stage("0_graph"); }}, {"passes", [&] { return stage("1_passes"); }},
+                                 {"fuse", [&] { return stage("2_fuse"); }},   {"choose", [&] { return stage("3_choose"); }},
+                                 {"plan", [&] { return stage("4_plan"); }},   {"build", [&] { return last_kernel(); }}};
     EXPECT_EQ(test::check_blocks("docs/journey.md", makers), makers.size());
 }
 
@@ -64,11 +64,14 @@ TEST_F(Journey, DumpedFilesHaveStableNames) {
     size_t assembly = 0;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
         const std::string name = entry.path().filename();
-        if (name.ends_with(".s")) ++assembly;
-        else names.push_back(name);
+        if (name.ends_with(".s"))
+            ++assembly;
+        else
+            names.push_back(name);
     }
     std::sort(names.begin(), names.end());
-    EXPECT_EQ(names, (std::vector<std::string>{"block.0_graph.txt", "block.1_passes.txt", "block.2_fuse.txt", "block.3_choose.txt", "block.4_plan.txt", "block.5_build.txt"}));
+    EXPECT_EQ(names, (std::vector<std::string>{"block.0_graph.txt", "block.1_passes.txt", "block.2_fuse.txt", "block.3_choose.txt",
+                                               "block.4_plan.txt", "block.5_build.txt"}));
     EXPECT_GE(assembly, 1u);
 }
 

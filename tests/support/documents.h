@@ -63,7 +63,9 @@ inline size_t check_blocks(const std::string& name, const Makers& makers = {}) {
         rewritten += page.substr(at, begin - at);
         ++count;
         if (mark == in) {
-            EXPECT_NE(read_text(source_folder() / what).find(block), std::string::npos) << name << ": this block does not stand in " << what << ":\n" << block;
+            EXPECT_NE(read_text(source_folder() / what).find(block), std::string::npos)
+                << name << ": this block does not stand in " << what << ":\n"
+                << block;
             rewritten += block;
         } else if (const auto maker = makers.find(what); maker != makers.end()) {
             const std::string wanted = maker->second();

@@ -16,7 +16,9 @@ template <class Error, class Action>
 std::string message(Action action) {
     try {
         action();
-    } catch (const Error& e) { return e.what(); }
+    } catch (const Error& e) {
+        return e.what();
+    }
     return "no error";
 }
 
@@ -39,7 +41,8 @@ TEST(Tensor, MatmulWithEpilogueOverDynamicRows) {
             for (int64_t n = 0; n < 4; ++n) {
                 double sum = 0;
                 for (int64_t k = 0; k < 6; ++k) sum += data[static_cast<size_t>(m * 6 + k)] * weights[static_cast<size_t>(k * 4 + n)];
-                EXPECT_NEAR(got.as<float>()[static_cast<size_t>(m * 4 + n)], std::max(0.0, sum * 0.5 + bias[static_cast<size_t>(n)]) - 1, 1e-5);
+                EXPECT_NEAR(got.as<float>()[static_cast<size_t>(m * 4 + n)], std::max(0.0, sum * 0.5 + bias[static_cast<size_t>(n)]) - 1,
+                            1e-5);
             }
     }
 }
@@ -121,17 +124,20 @@ TEST(Tensor, BuiltWithoutTensorsOfOtherKinds) {
 TEST(TensorErrors, NameTheOpAndTheLine) {
     Tensor x = input("x", {dim("rows"), 6}), w = input("w", {5, 4});
     const int line = __LINE__ + 1;
-    EXPECT_EQ(message<UserError>([&] { matmul(x, w); }), "op 'matmul' at tensor_test.cpp:" + std::to_string(line) + ": inner sizes differ: 6 against 5");
+    EXPECT_EQ(message<UserError>([&] { matmul(x, w); }),
+              "op 'matmul' at tensor_test.cpp:" + std::to_string(line) + ": inner sizes differ: 6 against 5");
     const int sum_line = __LINE__ + 1;
     EXPECT_EQ(message<UserError>([&] { x + cast(x, bf16); }),
               "op 'add' at tensor_test.cpp:" + std::to_string(sum_line) + ": operands are f32 and bf16; cast one of them first");
     const int gelu_line = __LINE__ + 1;
-    EXPECT_EQ(message<UserError>([&] { gelu(x, "tan"); }), "op 'gelu' at tensor_test.cpp:" + std::to_string(gelu_line) + ": approximate is \"tan\"; it must be \"none\" or \"tanh\"");
+    EXPECT_EQ(message<UserError>([&] { gelu(x, "tan"); }),
+              "op 'gelu' at tensor_test.cpp:" + std::to_string(gelu_line) + ": approximate is \"tan\"; it must be \"none\" or \"tanh\"");
     EXPECT_EQ(message<UserError>([] { dim("r1"); }), "a size can't be called 'r1': the compiler names its loops so");
     EXPECT_EQ(message<UserError>([] { input("2x", {1}); }), "'2x' is no name for a tensor; use letters, digits and '_'");
     const int dim_line = __LINE__ + 1;
     EXPECT_EQ(message<UserError>([&] { x + input("y", {dim("rows").at_least(3), 6}); }),
-              "op 'add' at tensor_test.cpp:" + std::to_string(dim_line) + ": size 'rows' is described in two ways: rows >= 0 and rows >= 3");
+              "op 'add' at tensor_test.cpp:" + std::to_string(dim_line) +
+                  ": size 'rows' is described in two ways: rows >= 0 and rows >= 3");
 }
 
 TEST(TensorErrors, OfCompile) {
@@ -141,7 +147,8 @@ TEST(TensorErrors, OfCompile) {
     EXPECT_EQ(message<UserError>([&] { compile({x, input("x", {2})}, {x}); }), "two tensors are called 'x'");
     EXPECT_EQ(message<UserError>([&] { compile({x}, {}); }), "a program without outputs computes nothing");
     EXPECT_EQ(message<UserError>([&] { compile({x}, {x}, {{"freze", "true"}}); }), "unknown option 'freze'; did you mean 'freeze'?");
-    EXPECT_EQ(message<UserError>([&] { compile({x}, {x}, {{"target", "x86_avx"}}); }), "option 'target': unknown value 'x86_avx'; did you mean 'x86_avx2'?");
+    EXPECT_EQ(message<UserError>([&] { compile({x}, {x}, {{"target", "x86_avx"}}); }),
+              "option 'target': unknown value 'x86_avx'; did you mean 'x86_avx2'?");
 }
 
 TEST(TensorErrors, OfACallLeaveTheFunctionUsable) {
@@ -150,13 +157,15 @@ TEST(TensorErrors, OfACallLeaveTheFunctionUsable) {
     Tensor x = input("x", {dim("rows").at_least(2), 4});
     const Compiled f = compile({x}, {x + 1.0});
     EXPECT_EQ(message<UserError>([&] { f({}); }), "'program' takes 1 inputs, got 0");
-    EXPECT_EQ(message<UserError>([&] { f({{doubles, {3, 4}}}); }), "argument 0 ('x'): has dtype f64 where f32 is expected; convert it, or compile again for this dtype");
+    EXPECT_EQ(message<UserError>([&] { f({{doubles, {3, 4}}}); }),
+              "argument 0 ('x'): has dtype f64 where f32 is expected; convert it, or compile again for this dtype");
     EXPECT_EQ(message<UserError>([&] { f({{data, {4, 3}}}); }), "argument 0 ('x'): has shape [4, 3] where [rows, 4] = [4, 4] is expected");
     EXPECT_EQ(message<UserError>([&] { f({{data.data(), {1, 4}}}); }), "'program' needs 2 <= rows, but rows = 1 (dimension 0 of 'x')");
     EXPECT_EQ(message<UserError>([&] { f({{data.data(), {2, 4}, {1, 2}}}); }),
               "argument 0 ('x'): has strides [1, 2] where [4, 1] are expected; copy it into an array with these strides");
     EXPECT_EQ(message<UserError>([&] { f({{data, {3, 4}}}, {{out, {2, 4}}}); }), "output 0 has shape [2, 4] where [3, 4] is computed");
-    EXPECT_EQ(message<UserError>([&] { f({{data.data(), {2, 4}}}, {{data.data() + 4, {2, 4}}}); }), "output 0 overlaps argument 0; give it memory of its own");
+    EXPECT_EQ(message<UserError>([&] { f({{data.data(), {2, 4}}}, {{data.data() + 4, {2, 4}}}); }),
+              "output 0 overlaps argument 0; give it memory of its own");
     EXPECT_EQ(message<UserError>([&] { f({{data.data(), {2, 4}}}, {{static_cast<const float*>(out.data()), {2, 4}}}); }),
               "output 0 can't be written: its pointer is const");
     EXPECT_EQ(message<UserError>([&] { Buffer(data, {5, 5}); }), "a vector of 12 elements can't have shape [5, 5]");
