@@ -118,7 +118,7 @@ TEST_F(Cli, MalformedTextNamesFileLineAndColumn) {
     EXPECT_EQ(error(""), "codetta: bad.txt: line 1, column 1: a text starts with 'graph', 'problem', 'kernel' or 'program'\n");
     EXPECT_EQ(error("graph g(%x: f33[2]) {\n  return %x\n}\n").substr(0, 34), "codetta: bad.txt: line 1, column 1");
     EXPECT_EQ(error("graph g(%x: f32[2]) {\n  %0: f32[2] = rellu(%x)\n  return %0\n}\n"),
-              "codetta: bad.txt:2: there is no op 'rellu'; did you mean 'relu'?\n");
+              "codetta: bad.txt: '%0' = rellu(...) at bad.txt:2: there is no op 'rellu'; did you mean 'relu'?\n");
     EXPECT_EQ(error("graph g(%x: f32[2]) {\n  %0: f32[2] = relu(%y)\n  return %0\n}\n"),
               "codetta: bad.txt: line 2, column 23: '%y' is not defined\n");
     EXPECT_EQ(error("problem p(i = 4)\n  x: f32[i] in\n  y: f32[i] out\n  t: f32[i] = x[i, i] -> y[i]\n").substr(0, 26),
