@@ -12,8 +12,8 @@ using Table = std::map<std::string_view, const Row*>;
 
 Table make_table() {
     Table table;
-    for (const std::span<const Row> part :
-         {pointwise_rows(), view_rows(), factory_rows(), reduce_rows(), contract_rows(), normalise_rows(), index_rows(), backward_rows()})
+    for (const std::span<const Row> part : {pointwise_rows(), view_rows(), factory_rows(), reduce_rows(), contract_rows(), normalise_rows(),
+                                            index_rows(), backward_rows(), convolution_rows()})
         for (const Row& row : part) {
             const bool is_new = table.emplace(row.target, &row).second;
             CODETTA_CHECK(is_new, "two rows for {}", row.target);

@@ -93,6 +93,7 @@ std::span<const Row> contract_rows();
 std::span<const Row> normalise_rows();
 std::span<const Row> index_rows();
 std::span<const Row> backward_rows();
+std::span<const Row> convolution_rows();
 
 const Row* find_row(std::string_view target);
 std::vector<std::string_view> known_targets(); ///< sorted
