@@ -27,12 +27,8 @@ public:
         if (lexer_.accept("where")) parse_facts();
         if (!lexer_.peek().starts_line) lexer_.fail("expected the end of the line");
         while (!lexer_.at_end()) {
-            if (at_stage()) {
-                p_.stages.push_back(parse_stage(lexer_, p_, p_.stages.size()));
-            } else {
-                if (!p_.stages.empty()) lexer_.fail("operands come before stages");
-                parse_operand();
-            }
+            const Token start = lexer_.peek();
+            scalar::at_place(lexer_, start, [&] { parse_line(); });
         }
         resolve_aliases();
         scalar::at_place(lexer_, header_, [&] { verify(p_); });
@@ -59,6 +55,15 @@ private:
 
     sym::Expr size_expression(std::string_view stops) {
         return rest(stops, [](std::string_view t) { return sym::parse_expr(t); });
+    }
+
+    void parse_line() {
+        if (at_stage()) {
+            p_.stages.push_back(parse_stage(lexer_, p_, p_.stages.size()));
+            return;
+        }
+        if (!p_.stages.empty()) lexer_.fail("operands come before stages");
+        parse_operand();
     }
 
     void parse_axes() {
