@@ -64,7 +64,7 @@ class DirectIncludes:
             files = sorted((ROOT / "codetta" / room).rglob("*.h"), key=lambda path: (len(path.parts), str(path)))
             self.headers[room] = [(path.relative_to(ROOT).as_posix(), COMMENT_OR_STRING.sub("", path.read_text(errors="replace")))
                                   for path in files]
-        for pattern in (rf"\b(?:struct|class|enum class|enum)\s+(?:\[\[\w+\]\]\s*)?{name}\b[^;{{]*\{{", rf"\busing\s+{name}\s*=",
+        for pattern in (rf"\b(?:struct|class|enum class|enum)\s+(?:\[\[\w+\]\]\s*)?{name}\b[^;{{]*\{{", rf"\busing\s+(?:{name}\s*=|[\w:]*::{name};)",
                         rf"^(?!\s*return)[\w:<>,&*\s\[\]]+[\s&*]{name}\s*\(", rf"\b{name}\b\s*="):
             for header, text in self.headers[room]:
                 if re.search(pattern, text, re.MULTILINE):

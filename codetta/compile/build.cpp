@@ -9,6 +9,7 @@
 
 #include "codetta/base/log.h"
 #include "codetta/codegen/compile.h"
+#include "codetta/providers/candidate.h"
 #include "codetta/targets/list.h"
 #include "codetta/tile/verify.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codetta/passes/rewrite.h"
+#include "codetta/sym/expr.h"
 
 namespace codetta::passes {
 

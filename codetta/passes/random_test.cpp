@@ -8,6 +8,10 @@
 #include "codetta/base/error.h"
 #include "codetta/ops/list.h"
 #include "codetta/passes/pipeline.h"
+#include "codetta/scalar/dtype.h"
+#include "codetta/scalar/evaluate.h"
+#include "codetta/scalar/host_array.h"
+#include "codetta/sym/expr.h"
 
 namespace codetta::passes {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "codetta/base/error.h"
 #include "codetta/plan/places.h"
+#include "codetta/providers/candidate.h"
 
 namespace codetta::plan {
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "codetta/kernels/stage_emitter.h"
+#include "codetta/layout/int_tuple.h"
 
 namespace codetta::kernels::gemm {
 
