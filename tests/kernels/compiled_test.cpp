@@ -144,6 +144,49 @@ TEST(CompiledKernels, Products) {
     bench(128, 768, 3072);
 }
 
+TEST(CompiledKernels, Rows) {
+    const char* softmax = R"(problem p(m = s0, n = 768) where s0 >= 1
+  x: f32[m, n] in
+  out: f32[m, n] out
+  mx: f32[m] = max(n) x[m, n]
+  e: f32[m, n] = exp(x[m, n] - mx[m])
+  s: f32[m] = sum(n) e[m, n]
+  y: f32[m, n] = e[m, n] / s[m] -> out[m, n]
+)";
+    const char* layer_norm = R"(problem p(m = s0, n = 768) where s0 >= 1
+  x: f32[m, n] in
+  w: f32[n] in
+  b: f32[n] in
+  out: f32[m, n] out
+  t: f32[m] = sum(n) x[m, n]
+  mu: f32[m] = t[m] / 768.0
+  q: f32[m] = sum(n) (x[m, n] - mu[m]) * (x[m, n] - mu[m])
+  r: f32[m] = rsqrt(q[m] / 768.0 + 1e-5)
+  y: f32[m, n] = (x[m, n] - mu[m]) * r[m] * w[n] + b[n] -> out[m, n]
+)";
+    const char* gelu = R"(problem p(m = s0) where s0 >= 1
+  x: f32[m] in
+  out: f32[m] out
+  y: f32[m] = x[m] * normal_cdf(x[m]) -> out[m]
+)";
+    const char* add = R"(problem p(m = s0) where s0 >= 1
+  x: f32[m] in
+  z: f32[m] in
+  out: f32[m] out
+  y: f32[m] = x[m] + z[m] -> out[m]
+)";
+    const char* transpose = R"(problem p(m = s0, n = 768) where s0 >= 1
+  x: f32[n, m] in
+  out: f32[m, n] out
+  y: f32[m, n] = x[n, m] -> out[m, n]
+)";
+    check("softmax 512x768", softmax, {{"s0", 512}}, 512 * 768);
+    check("layer norm 512x768", layer_norm, {{"s0", 512}}, 512 * 768);
+    check("gelu 512x768", gelu, {{"s0", 512 * 768}}, 512 * 768);
+    check("add 512x768", add, {{"s0", 512 * 768}}, 512 * 768);
+    check("transpose 512x768", transpose, {{"s0", 512}}, 512 * 768);
+}
+
 TEST(CompiledKernels, Attention) {
     const char* text = R"(problem p(b = s2, h = 4, q = s0, k = s1, d = 64, e = 64) where s0 >= 1, s1 >= 1, s2 >= 1
   x: f32[b, q, h, d] in

@@ -89,7 +89,7 @@ Value Math::upper_tail_f32(Value a) {
     constexpr double high = 0.72134752044448170368, c = static_cast<float>(high), low = high - c;
     a = lower(a, 20.0);
     Value square = a * a, square_low = fma(a, a, -square);
-    Value s = polynomial(lower(a, 8.0), k_f32_cdf);
+    Value s = horner(lower(a, 8.0), k_f32_cdf);
     Value n = round(fma(square, -c, s));
     Value f = fma(square, -c, -n) + fma(square_low, -c, fma(square, -low, s));
     return scale(fma(polynomial(f, k_f32_exp2), f, 1.0), raise(n, -160.0));
