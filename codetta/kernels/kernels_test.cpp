@@ -112,22 +112,29 @@ const std::vector<Case>& cases() {
   out: f32[m, n] out
   acc: f32[m, n] = sum(k) x[m, k] * w[n, k] -> out[m, n]
 )",
-         {{{"s0", 13}, {"s1", 70}, {"s2", 21}}, {{"s0", 6}, {"s1", 64}, {"s2", 16}}, {{"s0", 2}, {"s1", 3}, {"s2", 5}}, {{"s0", 40}, {"s1", 5}, {"s2", 3}}}},
-        {"few_rows", R"(problem p(m = s0, n = 100, k = 24) where s0 >= 1
+         {{{"s0", 13}, {"s1", 70}, {"s2", 21}},
+          {{"s0", 6}, {"s1", 64}, {"s2", 16}},
+          {{"s0", 2}, {"s1", 3}, {"s2", 5}},
+          {{"s0", 40}, {"s1", 5}, {"s2", 3}}}},
+        {"few_rows",
+         R"(problem p(m = s0, n = 100, k = 24) where s0 >= 1
   x: f32[m, k] in
   w: f32[n, k] in
   b: f32[n] in
   out: f32[m, n] out
   acc: f32[m, n] = sum(k) x[m, k] * w[n, k]
   y: f32[m, n] = acc[m, n] + b[n] -> out[m, n]
-)", {{{"s0", 3}}, {{"s0", 19}}, {{"s0", 64}}, {{"s0", 70}}}},
-        {"few_rows_bf16", R"(problem p(m = 16, n = 100, k = 24)
+)",
+         {{{"s0", 3}}, {{"s0", 19}}, {{"s0", 64}}, {{"s0", 70}}}},
+        {"few_rows_bf16",
+         R"(problem p(m = 16, n = 100, k = 24)
   x: bf16[m, k] in
   w: bf16[n, k] in
   out: bf16[m, n] out
   acc: f32[m, n] = sum(k) f32(x[m, k]) * f32(w[n, k])
   y: bf16[m, n] = bf16(acc[m, n]) -> out[m, n]
-)", {{}}},
+)",
+         {{}}},
         {"linear_gelu_frozen",
          R"(problem p(m = s0, n = 96, k = 40) where s0 >= 1
   x: f32[m, k] in
@@ -253,7 +260,8 @@ TEST(Kernels, TheFirstTemplateThatMatchesIsTheOneMeant) {
     const base::Target machine = base::make_target("x86_avx512");
     const BuildContext context{&machine, {}, 1};
     const std::map<std::string, std::string, std::less<>> meant = {
-        {"product", "gemm"}, {"linear_gelu_frozen", "gemm"}, {"few_rows", "gemm"}, {"few_rows_bf16", "gemm"}, {"product_bf16", "gemm"}, {"batched_nn", "gemm"}, {"attention", "attention"}};
+        {"product", "gemm"},      {"linear_gelu_frozen", "gemm"}, {"few_rows", "gemm"},      {"few_rows_bf16", "gemm"},
+        {"product_bf16", "gemm"}, {"batched_nn", "gemm"},         {"attention", "attention"}};
     for (const Case& c : cases()) {
         const problem::Problem p = problem::parse_problem(c.text);
         std::string first, reasons;

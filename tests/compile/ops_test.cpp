@@ -21,9 +21,12 @@ void expect_close(const HostArray& got, const HostArray& exact, const std::strin
     const double unit = t == DType::bf16 ? 0x1p-8 : t == DType::f16 ? 0x1p-11 : t == DType::f32 ? 0x1p-24 : 0x1p-53;
     scalar::for_each_coordinate(got.extents(), [&](std::span<const int64_t> at) {
         const scalar::Scalar a = got.load(at), b = exact.load(at);
-        if (!scalar::is_float(t)) EXPECT_EQ(a.i, scalar::as_integer(b)) << what;
-        else if (std::isnan(b.f) || std::isinf(b.f)) EXPECT_TRUE(std::isnan(a.f) == std::isnan(b.f) && (std::isnan(b.f) || a.f == b.f)) << what << ": " << a.f << " against " << b.f;
-        else EXPECT_NEAR(a.f, b.f, 32 * unit * (1 + std::fabs(b.f))) << what;
+        if (!scalar::is_float(t))
+            EXPECT_EQ(a.i, scalar::as_integer(b)) << what;
+        else if (std::isnan(b.f) || std::isinf(b.f))
+            EXPECT_TRUE(std::isnan(a.f) == std::isnan(b.f) && (std::isnan(b.f) || a.f == b.f)) << what << ": " << a.f << " against " << b.f;
+        else
+            EXPECT_NEAR(a.f, b.f, 32 * unit * (1 + std::fabs(b.f))) << what;
     });
 }
 
@@ -43,7 +46,9 @@ TEST(CompiledOps, EverySampleOnEveryTarget) {
                 const std::vector<HostArray> got = test::call(executable, inputs, {}, memory);
                 ASSERT_EQ(got.size(), exact.size());
                 for (size_t i = 0; i < got.size(); ++i) expect_close(got[i], exact[i], "output " + std::to_string(i));
-            } catch (const std::exception& e) { ADD_FAILURE() << e.what(); }
+            } catch (const std::exception& e) {
+                ADD_FAILURE() << e.what();
+            }
         }
     std::string names;
     for (const std::string& op : on_reference) names += op + " ";

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "codetta/kernels/gemm/epilogue.h"
 #include "codetta/kernels/stage_emitter.h"
 #include "codetta/layout/int_tuple.h"
 
@@ -22,8 +23,8 @@ class Product {
 public:
     // c.nr: rows of the result in a panel of a; c.mr: columns of the result in a register tile.
     Product(const Problem& p, const View& v, const X86Config& c)
-        : p_(p), v_(v), c_(c), b_(fmt::format("gemm_x86_swapped_{}_{}x{}", scalar::to_string(v.a.dtype), c.mr, c.nr)), bind_(p, b_), at_(p, b_, bind_),
-          format_{c.nr, c.group, c.dtype, v.k} {}
+        : p_(p), v_(v), c_(c), b_(fmt::format("gemm_x86_swapped_{}_{}x{}", scalar::to_string(v.a.dtype), c.mr, c.nr)), bind_(p, b_),
+          at_(p, b_, bind_), format_{c.nr, c.group, c.dtype, v.k} {}
 
     Kernel run() {
         std::vector<std::string> names;
@@ -57,32 +58,23 @@ public:
             });
         });
         b_.loop("mt", 0, v_.m, kTranspose, [&](const Expr& mt) {
-            b_.copy(matrix(transposed, mt, kSwappedColumns, width, kTranspose, 1), matrix(straight, 0, kSwappedColumns, 1, kTranspose, kSwappedColumns));
-            b_.loop("r", mt, sym::min(mt + kTranspose, v_.m), [&](const Expr& r) { row(r, n0, strided(straight, straight.offset + (r - mt) * kSwappedColumns, kSwappedColumns, 1)); });
+            b_.copy(matrix(transposed, mt, kSwappedColumns, width, kTranspose, 1),
+                    matrix(straight, 0, kSwappedColumns, 1, kTranspose, kSwappedColumns));
+            b_.loop("r", mt, sym::min(mt + kTranspose, v_.m), [&](const Expr& r) {
+                epilogue_row(p_, v_, b_, at_, r, n0, kSwappedColumns, std::nullopt,
+                             strided(straight, straight.offset + (r - mt) * kSwappedColumns, kSwappedColumns, 1));
+            });
         });
         return bind_.make(std::move(b_).finish());
     }
 
 private:
-    static tile::View matrix(const tile::View& memory, const Expr& offset, int64_t rows, const Expr& row_stride, int64_t columns, const Expr& column_stride) {
-        return {memory.buffer, memory.offset + offset, tile::make_layout({IntTuple(rows), IntTuple(columns)}, {IntTuple(row_stride), IntTuple(column_stride)}), {}};
-    }
-
-    void row(const Expr& r, const Expr& n0, const tile::View& values) {
-        if (v_.m_axis) at_.set(*v_.m_axis, r);
-        at_.set(*v_.n_axis, n0);
-        at_.open_lanes(*v_.n_axis, kSwappedColumns, std::nullopt);
-        for (uint32_t s = 0; s < p_.stages.size(); ++s) {
-            const problem::Stage& st = p_.stages[s];
-            tile::View value;
-            if (s == v_.product.stage.value) {
-                value = b_.rmem("row", v_.accumulator, {kSwappedColumns});
-                b_.copy(values, value);
-            } else value = at_.body(st, at_.reads(st));
-            at_.value(s) = {value, true, false, {}, {}};
-            at_.write(st, value);
-        }
-        at_.close_lanes();
+    static tile::View matrix(const tile::View& memory, const Expr& offset, int64_t rows, const Expr& row_stride, int64_t columns,
+                             const Expr& column_stride) {
+        return {memory.buffer,
+                memory.offset + offset,
+                tile::make_layout({IntTuple(rows), IntTuple(columns)}, {IntTuple(row_stride), IntTuple(column_stride)}),
+                {}};
     }
 
     const Problem& p_;
@@ -101,7 +93,8 @@ Swapped emit_swapped(const Problem& p, const View& v, const X86Config& c, int64_
     own.prepacked = own.few_rows = false;
     const int64_t vectors = rows_hint <= vector_lanes ? 1 : rows_hint <= 2 * vector_lanes ? 2 : 4;
     own.nr = vectors * vector_lanes;
-    // As many accumulators as hide the latency of an fma, but few rows: theirs often lie whole pages apart, in the same few sets of the first cache.
+    // As many accumulators as hide the latency of an fma, but few rows: theirs often lie whole pages apart, in the same few sets of the
+    // first cache.
     own.mr = vector_lanes >= 16 ? std::min<int64_t>(8, 16 / vectors) : 8 / vectors;
     View swapped = v;
     swapped.b = v.a;

@@ -1,4 +1,5 @@
-// The product with its roles swapped, for few rows and columns that lie as the model holds them: rows of b are broadcast straight from memory, read once and never packed; the (small) a is packed.
+// The product with its roles swapped, for few rows and columns that lie as the model holds them: rows of b are broadcast straight from
+// memory, read once and never packed; the (small) a is packed.
 #pragma once
 
 #include "codetta/kernels/gemm/x86.h"
@@ -10,7 +11,7 @@ inline constexpr int64_t kSwappedColumns = 64;
 
 // @pre v.b.k_stride is 1, v.n >= kSwappedColumns, both operands in the register tile's dtype
 struct Swapped {
-    Kernel pack, product;  // pack fills temporary 0 with panels of a; the product reads it
+    Kernel pack, product; // pack fills temporary 0 with panels of a; the product reads it
     sym::Expr packed_bytes;
 };
 // rows_hint: how many rows are likely; the panel's width follows it.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "codetta/base/error.h"
+#include "codetta/kernels/gemm/epilogue.h"
 #include "codetta/kernels/gemm/swapped.h"
 #include "codetta/kernels/nest/emit.h"
 #include "codetta/kernels/stage_emitter.h"
@@ -161,21 +162,7 @@ private:
         const auto all_rows = [&](std::optional<Expr> limit) {
             const Expr end = c_.few_rows ? sym::min(v_.m, c_.mr) : Expr(c_.mr);
             b_.loop("r", mt - first, end, [&](const Expr& r) {
-                if (v_.m_axis) at_.set(*v_.m_axis, first + r);
-                at_.set(*v_.n_axis, n0_);
-                at_.open_lanes(*v_.n_axis, c_.nr, limit);
-                for (uint32_t s = 0; s < p_.stages.size(); ++s) {
-                    const problem::Stage& st = p_.stages[s];
-                    tile::View value;
-                    if (s == v_.product.stage.value) {
-                        value = b_.rmem("row", v_.accumulator, {c_.nr});
-                        b_.copy(strided(row_tile_, row_tile_.offset + r * c_.nr, c_.nr, 1), value);
-                    } else
-                        value = at_.body(st, at_.reads(st));
-                    at_.value(s) = {value, true, false, {}, {}};
-                    at_.write(st, value);
-                }
-                at_.close_lanes();
+                epilogue_row(p_, v_, b_, at_, first + r, n0_, c_.nr, limit, strided(row_tile_, row_tile_.offset + r * c_.nr, c_.nr, 1));
             });
         };
         if (b_.facts().divisor(v_.n) % c_.nr == 0)
@@ -241,7 +228,8 @@ base::Verdict match_template(const Problem& p, const BuildContext& context) {
     base::Verdict why = base::Verdict::yes();
     const auto v = match(p, &why);
     if (!v) return why;
-    if (v->m.is(1) && !(v->b.frozen && !v->b.batched)) return base::Verdict::no("one row reads every column once: a nest of dot products does that");
+    if (v->m.is(1) && !(v->b.frozen && !v->b.batched))
+        return base::Verdict::no("one row reads every column once: a nest of dot products does that");
     X86Config c;
     return configure(*context.target, v->a.dtype, v->b.dtype, v->accumulator, c);
 }
@@ -290,11 +278,13 @@ private:
         return result;
     }
 
-    Variant row_by_row() const { return {{}, {nest::emit(p_, nest::schedule(p_, context_.target->vector_bits), "gemv_" + context_.target->name)}, {}}; }
+    Variant row_by_row() const {
+        return {{}, {nest::emit(p_, nest::schedule(p_, context_.target->vector_bits), "gemv_" + context_.target->name)}, {}};
+    }
 
     bool can_swap() const {
-        return v_.b.k_stride.is(1) && v_.b.dtype == c_.dtype && v_.a.dtype == c_.dtype && !v_.a.batched && !v_.b.batched && p_.facts.divisor(v_.k) % c_.group == 0 &&
-               p_.facts.range(v_.n).lo >= kSwappedColumns;
+        return v_.b.k_stride.is(1) && v_.b.dtype == c_.dtype && v_.a.dtype == c_.dtype && !v_.a.batched && !v_.b.batched &&
+               p_.facts.divisor(v_.k) % c_.group == 0 && p_.facts.range(v_.n).lo >= kSwappedColumns;
     }
 
     Variant swapped() const {

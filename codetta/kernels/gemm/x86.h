@@ -9,20 +9,20 @@
 namespace codetta::kernels::gemm {
 
 struct X86Config {
-    int64_t mr = 6, nr = 64;     // register tile: rows, columns (a multiple of the vector)
-    bool prepacked = false;      // b's panels are a lasting temporary
-    bool few_rows = false;       // fewer rows than mr: addresses are clamped; else the last tile overlaps the one before
+    int64_t mr = 6, nr = 64; // register tile: rows, columns (a multiple of the vector)
+    bool prepacked = false;  // b's panels are a lasting temporary
+    bool few_rows = false;   // fewer rows than mr: addresses are clamped; else the last tile overlaps the one before
     std::string atom;
-    scalar::DType dtype = scalar::DType::f32;  // of the register tile's operands
-    int64_t group = 1;           // k elements per step of the atom
+    scalar::DType dtype = scalar::DType::f32; // of the register tile's operands
+    int64_t group = 1;                        // k elements per step of the atom
 };
 
 // The register tile for a target and dtypes: as many accumulators as registers allow, the rest for one row of b and a broadcast.
 base::Verdict configure(const base::Target& t, scalar::DType a, scalar::DType b, scalar::DType accumulator, X86Config& c);
 
 // acc[r, n] = sum over k of a[rows[r] + k * k_stride] * panel[k][n]: the accumulators, in registers. rows: element offsets from a.
-tile::View register_tile(tile::Builder& b, const X86Config& c, const tile::View& a, const std::vector<sym::Expr>& rows, const sym::Expr& k_stride, const tile::View& panel, const sym::Expr& padded_k,
-                         scalar::DType accumulator);
+tile::View register_tile(tile::Builder& b, const X86Config& c, const tile::View& a, const std::vector<sym::Expr>& rows,
+                         const sym::Expr& k_stride, const tile::View& panel, const sym::Expr& padded_k, scalar::DType accumulator);
 // Elements 0 .. k-1 (stride k_stride) of `from` to contiguous ones of `to`, in its dtype, zero up to converted_row(k).
 void convert_row(tile::Builder& b, const tile::View& from, const sym::Expr& k_stride, const sym::Expr& k, const tile::View& to);
 sym::Expr converted_row(const sym::Expr& k);

@@ -22,15 +22,18 @@ bool contains(const std::vector<Id>& ids, Id id) {
 
 void LoopEmitter::lane_loop(AxisId axis, int64_t lanes, const Expr& begin, const Expr& end, const std::function<void()>& body) {
     const std::string& name = p_.axis(axis).name;
-    const Expr whole = b_.facts().divisor(end - begin) % lanes == 0 ? end : b_.let(name + "_whole", begin + sym::floor_div(end - begin, lanes) * lanes);
+    const Expr whole =
+        b_.facts().divisor(end - begin) % lanes == 0 ? end : b_.let(name + "_whole", begin + sym::floor_div(end - begin, lanes) * lanes);
     const auto at = [&](const Expr& index, std::optional<Expr> limit) {
         at_.set(axis, index);
         at_.open_lanes(axis, lanes, std::move(limit));
         body();
         at_.close_lanes();
     };
-    if (end == begin + lanes) at(begin, std::nullopt);
-    else b_.loop(name, begin, whole, lanes, [&](const Expr& index) { at(index, std::nullopt); });
+    if (end == begin + lanes)
+        at(begin, std::nullopt);
+    else
+        b_.loop(name, begin, whole, lanes, [&](const Expr& index) { at(index, std::nullopt); });
     if (whole != end) b_.when({sym::lt(whole, end)}, [&] { at(whole, end - whole); });
 }
 
@@ -64,16 +67,19 @@ StageValue LoopEmitter::allocate(uint32_t stage) {
             // Whole vectors are stored and read: the innermost axis and the lane axis are padded.
             const bool padded = elements == Expr(at_.width()) || loop->lane_axis == a;
             elements = elements * (padded ? sym::ceil_div(p_.axis(a).extent, kMostLanes) * kMostLanes : p_.axis(a).extent);
-        } else v.relative.push_back(a);
+        } else
+            v.relative.push_back(a);
     }
-    v.view = v.in_scratch ? b_.scratch(st.name, st.dtype(), tile::make_layout({elements}, {1})) : b_.rmem(st.name, st.dtype(), {at_.width()});
+    v.view =
+        v.in_scratch ? b_.scratch(st.name, st.dtype(), tile::make_layout({elements}, {1})) : b_.rmem(st.name, st.dtype(), {at_.width()});
     return v;
 }
 
 void LoopEmitter::nest(const Loop& l, const std::vector<AxisId>& axes, const std::function<void()>& body, size_t depth) {
     if (depth == axes.size()) return body();
     const AxisId a = axes[depth];
-    if (l.lane_axis == a) lane_loop(a, l.lanes, 0, p_.axis(a).extent, [&] { nest(l, axes, body, depth + 1); });
+    if (l.lane_axis == a)
+        lane_loop(a, l.lanes, 0, p_.axis(a).extent, [&] { nest(l, axes, body, depth + 1); });
     else
         b_.loop(p_.axis(a).name, 0, p_.axis(a).extent, [&](const Expr& index) {
             at_.set(a, index);
@@ -90,7 +96,8 @@ void LoopEmitter::inner_nest(const Loop& l) {
         for (size_t i = 0; i < l.stages.size(); ++i) {
             const Stage& st = p_.stage(l.stages[i]);
             const std::vector<Argument> arguments = at_.reads(st);
-            if (!st.combiner) finish_stage(l.stages[i], at_.body(st, arguments));
+            if (!st.combiner)
+                finish_stage(l.stages[i], at_.body(st, arguments));
             else {
                 combine(st, states[i], arguments, lanes_reduced);
                 if (st.scan) finish_stage(l.stages[i], finished(st, states[i]));
@@ -98,7 +105,8 @@ void LoopEmitter::inner_nest(const Loop& l) {
         }
     });
     for (size_t i = 0; i < l.stages.size(); ++i)
-        if (const Stage& st = p_.stage(l.stages[i]); st.combiner && !st.scan) finish_stage(l.stages[i], finished(st, lanes_reduced ? across_lanes(st, states[i], l.lanes) : states[i]));
+        if (const Stage& st = p_.stage(l.stages[i]); st.combiner && !st.scan)
+            finish_stage(l.stages[i], finished(st, lanes_reduced ? across_lanes(st, states[i], l.lanes) : states[i]));
 }
 
 std::vector<View> LoopEmitter::identities(const Stage& st, int64_t n) {
@@ -130,7 +138,8 @@ void LoopEmitter::combine(const Stage& st, const std::vector<View>& state, const
         const scalar::Value inside = f.apply(scalar::Prim::lt, {lane, limit});
         for (size_t i = 0; i < c.state.size(); ++i) {
             const scalar::Op& id = c.identity[i];
-            const scalar::Value identity = scalar::is_float(id.dtype) ? f.constant(id.dtype, id.float_value) : f.integer(id.dtype, id.int_value);
+            const scalar::Value identity =
+                scalar::is_float(id.dtype) ? f.constant(id.dtype, id.float_value) : f.integer(id.dtype, id.int_value);
             both[old.size() + i] = f.apply(scalar::Prim::select, {inside, both[old.size() + i], identity});
         }
     }
@@ -165,9 +174,12 @@ View LoopEmitter::finished(const Stage& st, const std::vector<View>& state) {
 void LoopEmitter::finish_stage(problem::StageId id, const View& value) {
     const Stage& st = p_.stage(id);
     StageValue& home = at_.value(id.value);
-    if (!s_.stored[id.value]) home = {value, at_.lanes_open(), false, {}, {}};
-    else if (home.in_scratch) at_.store(home, st, value);
-    else b_.copy(value, home.view);
+    if (!s_.stored[id.value])
+        home = {value, at_.lanes_open(), false, {}, {}};
+    else if (home.in_scratch)
+        at_.store(home, st, value);
+    else
+        b_.copy(value, home.view);
     at_.write(st, value);
 }
 

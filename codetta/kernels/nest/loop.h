@@ -24,7 +24,8 @@ private:
     void nest(const Loop& l, const std::vector<problem::AxisId>& axes, const std::function<void()>& body, size_t depth = 0);
     void inner_nest(const Loop& l);
     std::vector<tile::View> identities(const problem::Stage& st, int64_t n);
-    void combine(const problem::Stage& st, const std::vector<tile::View>& state, const std::vector<tile::Argument>& arguments, bool lanes_reduced);
+    void combine(const problem::Stage& st, const std::vector<tile::View>& state, const std::vector<tile::Argument>& arguments,
+                 bool lanes_reduced);
     sym::Expr position_of(const problem::Stage& st) const;
     std::vector<tile::View> across_lanes(const problem::Stage& st, const std::vector<tile::View>& state, int64_t lanes);
     tile::View finished(const problem::Stage& st, const std::vector<tile::View>& state);

@@ -62,7 +62,8 @@ std::optional<int> lie(const Problem& p, const problem::Access& access, const pr
     return along->coefficient.is(0) ? 0 : along->coefficient.is(1) ? 1 : 2;
 }
 
-// Worth of an axis as the one across the lanes; nullopt: some access forbids it. What a reduction reads counts more: it is read for every step.
+// Worth of an axis as the one across the lanes; nullopt: some access forbids it. What a reduction reads counts more: it is read for every
+// step.
 std::optional<double> lane_worth(const Problem& p, const std::vector<problem::StageId>& stages, AxisId a) {
     double worth = 0;
     const auto weigh = [&](const Stage& s, const problem::Access& access, const problem::Operand& o, double weight) {

@@ -10,22 +10,22 @@
 
 namespace codetta::kernels::nest {
 
-// Stages that run in one loop nest over the same inner axes. `outer` are axes of the results, `inner` those that are reduced or scanned (state lives around them);
-// the lane axis, if among them, is the last of its list.
+// Stages that run in one loop nest over the same inner axes. `outer` are axes of the results, `inner` those that are reduced or scanned
+// (state lives around them); the lane axis, if among them, is the last of its list.
 struct Loop {
     std::vector<problem::AxisId> outer, inner;
     std::vector<problem::StageId> stages;
-    std::optional<problem::AxisId> lane_axis;   // of outer or inner; nullopt: one element at a time, or row lanes
+    std::optional<problem::AxisId> lane_axis; // of outer or inner; nullopt: one element at a time, or row lanes
     int64_t lanes = 1;
 };
 
 struct Schedule {
-    std::vector<problem::AxisId> tasks;         // one task = one tuple of these (and one chunk of the row lanes)
-    std::optional<problem::AxisId> row_lanes;   // a row axis that lies across the lanes of every loop: reductions run lane by lane
-    int64_t lanes = 1;                          // of row_lanes: elements handled by one statement
-    int64_t chunk = 1;                          // of row_lanes: elements of one task, a multiple of lanes
+    std::vector<problem::AxisId> tasks;       // one task = one tuple of these (and one chunk of the row lanes)
+    std::optional<problem::AxisId> row_lanes; // a row axis that lies across the lanes of every loop: reductions run lane by lane
+    int64_t lanes = 1;                        // of row_lanes: elements handled by one statement
+    int64_t chunk = 1;                        // of row_lanes: elements of one task, a multiple of lanes
     std::vector<Loop> loops;
-    std::vector<bool> stored;                   // per stage: its value is kept for later loops (scratch when it has inner axes)
+    std::vector<bool> stored; // per stage: its value is kept for later loops (scratch when it has inner axes)
 };
 
 // @pre no read of a stage at another place than its own index, unless that axis is an inner axis of the reader
@@ -34,7 +34,9 @@ Schedule schedule(const problem::Problem& p, int vector_bits);
 // Without row lanes; the stages `alone` get a loop of their own (the blocked products of other templates).
 Schedule schedule_rows(const problem::Problem& p, int vector_bits, const std::vector<problem::StageId>& alone);
 
-// Every axis expression of an access as a function of one axis: address == coefficient * axis + rest (in elements); nullopt when it is not affine in it.
-std::optional<sym::Affine> address_along(const problem::Problem& p, const problem::Access& access, const std::vector<sym::Expr>& strides, problem::AxisId axis);
+// Every axis expression of an access as a function of one axis: address == coefficient * axis + rest (in elements); nullopt when it is not
+// affine in it.
+std::optional<sym::Affine> address_along(const problem::Problem& p, const problem::Access& access, const std::vector<sym::Expr>& strides,
+                                         problem::AxisId axis);
 
 } // namespace codetta::kernels::nest
