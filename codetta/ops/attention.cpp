@@ -18,9 +18,10 @@ using scalar::DType;
 
 const std::string kAttributes = "causal: bool = false, scale: number?";
 
-double scale_of(const NodeView& n, const Expr& head) {
+// The factor of the scores; nullopt: 1 / sqrt(head) of a symbolic head size.
+std::optional<double> scale_of(const NodeView& n, const Expr& head) {
     if (n.has("scale")) return n.number("scale");
-    CODETTA_USER_CHECK(head.constant(), "the attribute 'scale' is needed when the head size is symbolic");
+    if (!head.constant()) return std::nullopt;
     return 1 / std::sqrt(static_cast<double>(*head.constant()));
 }
 
@@ -35,7 +36,8 @@ void check_attention(const NodeView& n, size_t first, std::optional<size_t> mask
                        "sizes of q {}, k {} and v {} don't fit", shape_text(q.shape), shape_text(k.shape), shape_text(v.shape));
     for (size_t d = 0; d + 2 < rank; ++d) {
         CODETTA_USER_CHECK(k.shape[d] == v.shape[d], "k {} and v {} differ", shape_text(k.shape), shape_text(v.shape));
-        bool grouped = d + 3 == rank && n.facts().proves(sym::eq(sym::mod(q.shape[d], k.shape[d]), 0));
+        // Symbolic numbers of heads are the caller's promise.
+        bool grouped = d + 3 == rank && !n.facts().refutes(sym::eq(sym::mod(q.shape[d], k.shape[d]), 0));
         CODETTA_USER_CHECK(q.shape[d] == k.shape[d] || k.shape[d].is(1) || grouped, "q {} and k {} don't fit in dimension {}",
                            shape_text(q.shape), shape_text(k.shape), d);
     }
@@ -94,9 +96,10 @@ problem::Problem lower_attention(const NodeView& n) {
     StageSpec logit{.name = "logits", .axes = cells, .reads = {low.read(scores, low.symbols(cells), guard, guard.empty() ? 0 : -HUGE_VAL)}};
     bool masked = n.has_input(3), boolean = masked && n.input(3).dtype == DType::boolean;
     if (masked) logit.reads.push_back(low.read(3, broadcast_index(n.input(3).shape, with(lead, s, t.index[0]))));
-    double scale = scale_of(n, q.shape.back());
+    std::optional<double> scale = scale_of(n, q.shape.back());
+    if (!scale) logit.reads.push_back(Lowering::index(q.shape.back()));
     logit.body = [&](Terms x) {
-        Term value = x[0] * scale;
+        Term value = scale ? x[0] * *scale : x[0] * rsqrt(cast(x[0].type(), x.back()));
         if (boolean) return select(x[1], value, -HUGE_VAL);
         return masked ? value + cast(value.type(), x[1]) : value;
     };
@@ -146,7 +149,6 @@ OpDef attention() {
     op.infer = [](const NodeView& n) {
         check_attention(n, 0, 3);
         TensorType q = n.input(0);
-        scale_of(n, q.shape.back());
         std::vector<Expr> rows(q.shape.begin(), q.shape.end() - 1), out = rows;
         out.push_back(n.input(2).shape.back());
         return std::vector{graph::contiguous(q.dtype, out), graph::contiguous(scalar::compute_type(q.dtype), rows)};
@@ -170,6 +172,11 @@ OpDef attention_backward() {
     op.summary = "Gradients of q, k and v of `attention`.";
     op.infer = [](const NodeView& n) {
         check_attention(n, 1, 6);
+        TensorType q = n.input(1), k = n.input(2);
+        size_t rank = q.rank();
+        for (size_t d = 0; d + 3 < rank; ++d)
+            CODETTA_USER_CHECK(q.shape[d] == k.shape[d], "the backward does not broadcast k {} over q {}", shape_text(k.shape),
+                               shape_text(q.shape));
         std::vector<TensorType> types;
         for (size_t i = 1; i <= 3; ++i) types.push_back(graph::contiguous(n.input(i).dtype, n.input(i).shape));
         return types;
@@ -179,9 +186,6 @@ OpDef attention_backward() {
         TensorType q = n.input(1), k = n.input(2), v = n.input(3);
         size_t rank = q.rank();
         DType t = q.dtype;
-        for (size_t d = 0; d + 3 < rank; ++d)
-            CODETTA_USER_CHECK(q.shape[d] == k.shape[d], "the backward does not broadcast k {} over q {}", shape_text(k.shape),
-                               shape_text(q.shape));
         Expr group = n.facts().simplify(sym::floor_div(q.shape[rank - 3], k.shape[rank - 3]));
         // All of q's side as [..., kv heads, group, s, x].
         auto grouped = [&](const std::vector<Expr>& shape) {
@@ -200,9 +204,13 @@ OpDef attention_backward() {
         std::vector<Expr> stat = grouped(q.shape);
         stat.back() = 1;
         ValueId lse = c.view(*n.node->inputs[5], stat);
-        double scale = scale_of(n, q.shape.back());
-        ValueId logits = c.scaled(c.dot(query, key, batch, batch, {x}, {kx}), scale); // [..., kv, group, s, t]
         DType compute = scalar::compute_type(t);
+        std::optional<double> scale = scale_of(n, q.shape.back());
+        auto scaled = [&](ValueId a) {
+            return scale ? c.scaled(a, *scale)
+                         : c.mul(a, c.op("rsqrt", {c.op("full", {}, {{"value", q.shape.back()}, {"dtype", compute}})}));
+        };
+        ValueId logits = scaled(c.dot(query, key, batch, batch, {x}, {kx})); // [..., kv, group, s, t]
         Expr rows = q.shape[rank - 2], columns = k.shape[rank - 2];
         auto minus_infinity = [&] { return c.op("full", {}, {{"value", -HUGE_VAL}, {"dtype", compute}}); };
         if (n.flag("causal")) {
@@ -229,7 +237,7 @@ OpDef attention_backward() {
         ValueId dvalue = c.dot(narrowed(weights), grad, batch, batch, {g, s}, {g, s});
         ValueId dweights = c.dot(grad, value, batch, batch, {x}, {kx});
         ValueId delta = c.sum(c.mul(c.wide(grad), c.wide(out)), {rank}, true);
-        ValueId dlogits = narrowed(c.scaled(c.mul(weights, c.sub(dweights, delta)), scale));
+        ValueId dlogits = narrowed(scaled(c.mul(weights, c.sub(dweights, delta))));
         ValueId dquery = c.dot(dlogits, key, batch, batch, {x}, {kt});
         ValueId dkey = c.dot(dlogits, query, batch, batch, {g, s}, {g, s});
         return std::vector{c.rounded(c.view(dquery, q.shape), t), c.rounded(dkey, t), c.rounded(dvalue, t)};
