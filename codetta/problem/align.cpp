@@ -93,6 +93,12 @@ private:
         }
         auto inverse = invert(r.access.coordinates, sources, targets, facts);
         if (!inverse) return false;
+        // A part of the source's domain must be a box: what is written from there is to be turned round again.
+        for (const sym::Condition& c : inverse->image) {
+            std::set<std::string> here;
+            sym::collect_symbols(c, here);
+            if (std::ranges::count_if(here, [](const std::string& n) { return n[0] == '$'; }) != 1) return false;
+        }
         sym::Substitution back_to_names;
         for (AxisId a : s.axes) back_to_names.emplace("$T" + p_.axis(a).name, axis_symbol(p_, a));
 

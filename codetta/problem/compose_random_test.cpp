@@ -18,7 +18,7 @@ public:
     // A random op on a f32 tensor of this shape; `shape` becomes the result's. Operand `x` is read, `out` written.
     Problem next(std::vector<Expr>& shape) {
         for (int attempt = 0; attempt < 20; ++attempt) {
-            switch (pick(12)) {
+            switch (pick(15)) {
             case 0: return pointwise(shape);
             case 1: return pointwise(shape);
             case 2: return permute(shape);
@@ -44,6 +44,15 @@ public:
                 break;
             case 11:
                 if (!shape.empty()) return product(shape);
+                break;
+            case 12:
+                if (!shape.empty()) return concatenate(shape);
+                break;
+            case 13:
+                if (!shape.empty()) return cumulate(shape);
+                break;
+            case 14:
+                if (auto p = gather(shape)) return *p;
                 break;
             }
         }
@@ -219,6 +228,42 @@ private:
         at.back() = "k";
         return make(in, shape, "k = " + sym::to_string(k), "  w: f32[" + std::to_string(n) + ", " + sym::to_string(k) + "] in\n",
                     "  acc: f32[" + join(d) + "] = sum(k) x[" + join(at) + "] * w[" + d.back() + ", k] -> out[" + join(d) + "]\n");
+    }
+
+    // x beside a tensor of its own, along some dimension: two stages write one output.
+    Problem concatenate(std::vector<Expr>& shape) {
+        size_t i = pick(shape.size());
+        std::vector<Expr> in = shape, other = shape;
+        other[i] = 2;
+        shape[i] = shape[i] + 2;
+        std::vector<std::string> d = indices(shape.size()), a = d, b = d, there = d;
+        a[i] = "a", b[i] = "b", there[i] = "b + " + sym::to_string(in[i]);
+        bool front = pick(2) == 0;
+        if (front) there[i] = "b";
+        std::vector<std::string> here = a;
+        if (front) here[i] = "a + 2";
+        return make(in, shape, "a = " + sym::to_string(in[i]) + ", b = 2", "  c: f32[" + list(other) + "] in\n",
+                    "  first: f32[" + join(a) + "] = x[" + join(a) + "] -> out[" + join(here) + "]\n  second: f32[" + join(b) + "] = c[" +
+                        join(b) + "] * 2.0 -> out[" + join(there) + "]\n");
+    }
+    Problem cumulate(const std::vector<Expr>& shape) {
+        std::string d = join(indices(shape.size())), along = "d" + std::to_string(pick(shape.size()));
+        return make(shape, shape, "", "",
+                    "  y: f32[" + d + "] = scan(" + along + ") " + (pick(2) == 0 ? "sum" : "max") + " x[" + d + "] -> out[" + d + "]\n");
+    }
+    std::optional<Problem> gather(std::vector<Expr>& shape) {
+        for (size_t i = 0; i < shape.size(); ++i) {
+            auto extent = shape[i].constant();
+            if (!extent || *extent < 1) continue;
+            std::vector<Expr> in = shape;
+            shape[i] = 3;
+            std::vector<std::string> at = indices(shape.size());
+            std::string n = std::to_string(*extent);
+            at[i] = "checked(i[" + at[i] + "], -" + n + ", " + n + ") % " + n;
+            std::string d = join(indices(shape.size()));
+            return make(in, shape, "", "  i: i64[3] in\n", "  y: f32[" + d + "] = x[" + join(at) + "] -> out[" + d + "]\n");
+        }
+        return std::nullopt;
     }
 
     std::mt19937_64 random_;

@@ -62,8 +62,13 @@ std::optional<Range> index_range(const Problem& p, uint32_t o, const sym::Bindin
                 for (size_t d = 0; !checked && d < a.coordinates.size() && d < shape.size(); ++d)
                     if (sym::depends_on(a.coordinates[d], value.name())) narrow(0, sym::evaluate(shape[d], sizes));
             };
-            for (const Read& r : s.reads)
+            for (const Read& r : s.reads) {
                 if (r.from == Read::From::operand) scan(r.access, p.operands[r.source].shape);
+                if (r.from != Read::From::stage) continue;
+                std::vector<sym::Expr> extents;
+                for (AxisId a : p.stages[r.source].axes) extents.push_back(p.axis(a).extent);
+                scan(r.access, extents);
+            }
             for (const Write& w : s.writes) scan(w.access, p.operand(w.operand).shape);
         }
     }
