@@ -283,6 +283,9 @@ private:
     }
 
     bool can_swap() const {
+        // The last block of columns is computed twice over: an epilogue that updates its own operand would do so twice.
+        for (const problem::Operand& o : p_.operands)
+            if (o.aliases || o.role == problem::Role::inout) return false;
         return v_.b.k_stride.is(1) && v_.b.dtype == c_.dtype && v_.a.dtype == c_.dtype && !v_.a.batched && !v_.b.batched &&
                p_.facts.divisor(v_.k) % c_.group == 0 && p_.facts.range(v_.n).lo >= kSwappedColumns;
     }
