@@ -41,29 +41,31 @@ void move(tile::Builder& b, const PanelFormat& format, const tile::View& from, c
 
 void pack_panel(tile::Builder& b, const View& v, const PanelFormat& format, const tile::View& b_memory, const Expr& n0,
                 const tile::View& panel) {
-    const Expr row0 = n0 * v.b.row_stride;
-    const int64_t step = v.b.k_stride.is(1) ? kBlock : format.group;
-    const auto at_k = [&](const Expr& k0, int64_t ks, const Expr& k_left) {
-        const int64_t columns = v.b.k_stride.is(1) ? std::min(kBlock, format.width) : format.width;
-        for (int64_t c = 0; c < format.width; c += columns) {
-            const tile::View from =
-                matrix(b_memory, row0 + c * v.b.row_stride + k0 * v.b.k_stride, columns, v.b.row_stride, ks, v.b.k_stride);
-            tile::View to = matrix(panel, k0 * format.width + c * format.group, columns, format.group, ks, format.width);
-            if (format.group > 1)
-                to.layout = tile::make_layout({IntTuple(columns), IntTuple{IntTuple(format.group), IntTuple(ks / format.group)}},
-                                              {IntTuple(format.group), IntTuple{IntTuple(1), IntTuple(format.group * format.width)}});
-            move(b, format, from, to, v.n - n0 - c, k_left);
-        }
+    const bool along_k = v.b.k_stride.is(1);
+    const int64_t step = along_k ? kBlock : format.group, columns = along_k ? std::min(kBlock, format.width) : format.width;
+    const auto block = [&](const Expr& c, const Expr& k0, int64_t ks, const Expr& k_left) {
+        const tile::View from =
+            matrix(b_memory, (n0 + c) * v.b.row_stride + k0 * v.b.k_stride, columns, v.b.row_stride, ks, v.b.k_stride);
+        tile::View to = matrix(panel, k0 * format.width + c * format.group, columns, format.group, ks, format.width);
+        if (format.group > 1)
+            to.layout = tile::make_layout({IntTuple(columns), IntTuple{IntTuple(format.group), IntTuple(ks / format.group)}},
+                                          {IntTuple(format.group), IntTuple{IntTuple(1), IntTuple(format.group * format.width)}});
+        move(b, format, from, to, v.n - n0 - c, k_left);
     };
-    const Expr whole = sym::floor_div(v.k, step) * step;
-    b.loop("kp", 0, whole, step, [&](const Expr& k0) { at_k(k0, step, step); });
-    if (whole == v.k || b.facts().proves(sym::eq(whole, v.k))) return;
-    if (step == format.group) {
-        b.when({sym::lt(whole, v.k)}, [&] { at_k(whole, step, v.k - whole); });
-        return;
-    }
-    // The rest of k, a group at a time.
-    b.loop("kp", whole, v.k, format.group, [&](const Expr& k0) { at_k(k0, format.group, v.k - k0); });
+    // A block of columns from the first k to the last: as many streams of memory as it has columns, which the prefetcher can follow.
+    const auto all_k = [&](const Expr& c) {
+        const Expr whole = sym::floor_div(v.k, step) * step;
+        b.loop("kp", 0, whole, step, [&](const Expr& k0) { block(c, k0, step, step); });
+        if (whole == v.k || b.facts().proves(sym::eq(whole, v.k))) return;
+        if (step == format.group)
+            b.when({sym::lt(whole, v.k)}, [&] { block(c, whole, step, v.k - whole); });
+        else // the rest of k, a group at a time
+            b.loop("kp", whole, v.k, format.group, [&](const Expr& k0) { block(c, k0, format.group, v.k - k0); });
+    };
+    if (columns == format.width)
+        all_k(0);
+    else
+        b.loop("cp", 0, format.width, columns, all_k);
 }
 
 } // namespace codetta::kernels::gemm
