@@ -129,7 +129,7 @@ def goldens(console: Console, *, update: bool, names: list[str]) -> None:
     ground.build("release")
     env = ground.child_env("release", **({"CODETTA_UPDATE_GOLDENS": "1"} if update else {}))
     try:
-        run_ctest(console, ground, "release", "^(host|slow)$", names or ["golden", "journey"], env)
+        run_ctest(console, ground, "release", "^(host|slow)$", names or ["golden", "journey", "docs", "cli_test"], env)
     finally:
         for line in git_lines("status", "--short", "--", "tests", "docs", "codetta"):
             if line:
