@@ -125,7 +125,7 @@ const std::vector<Case>& cases() {
   acc: f32[m, n] = sum(k) x[m, k] * w[n, k]
   y: f32[m, n] = acc[m, n] + b[n] -> out[m, n]
 )",
-         {{{"s0", 3}}, {{"s0", 19}}, {{"s0", 64}}, {{"s0", 70}}}},
+         {{{"s0", 3}}, {{"s0", 19}}, {{"s0", 64}}, {{"s0", 130}}}},
         {"few_rows_bf16",
          R"(problem p(m = 16, n = 100, k = 24)
   x: bf16[m, k] in

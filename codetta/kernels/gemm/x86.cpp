@@ -222,7 +222,7 @@ Kernel emit_product(const Problem& p, const View& v, const X86Config& c) { retur
 
 namespace {
 
-constexpr int64_t kMostSwappedRows = 64; // with more rows, packing b panel by panel costs less than it saves
+constexpr int64_t kMostSwappedRows = 128; // with more rows, packing b panel by panel costs less than it saves
 
 base::Verdict match_template(const Problem& p, const BuildContext& context) {
     base::Verdict why = base::Verdict::yes();
