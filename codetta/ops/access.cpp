@@ -41,6 +41,13 @@ Expr clamped(const Expr& e, const Expr& size, const sym::Facts& facts) {
     return facts.simplify(value);
 }
 
+bool may_agree(std::span<const Expr> a, std::span<const Expr> b, const sym::Facts& facts) {
+    if (a.size() != b.size()) return false;
+    for (size_t d = 0; d < a.size(); ++d)
+        if (a[d] != b[d] && facts.refutes(sym::eq(a[d], b[d]))) return false;
+    return true;
+}
+
 Expr slice_length(const Expr& start, const Expr& end, const Expr& step, const sym::Facts& facts) {
     Expr length = facts.simplify(sym::ceil_div(end - start, step));
     return facts.proves(sym::le(0, length)) ? length : facts.simplify(sym::max(0, length));

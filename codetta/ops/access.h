@@ -37,6 +37,10 @@ struct Slice {
 Slice slice_of(const NodeView& n, std::span<const Expr> shape);
 Expr select_index(const NodeView& n, const Expr& size); // attribute `index`, negative counts from the back
 
+// Whether two shapes are equal as far as the facts tell: symbolic sizes of a captured model may be equal for reasons that we don't see.
+// Where they are not proven equal, accesses must be guarded.
+bool may_agree(std::span<const Expr> a, std::span<const Expr> b, const sym::Facts& facts);
+
 // Coordinates in `from` of the element that has the coordinates `index` in `to`, where both hold the same elements in row-major order.
 std::vector<Expr> reshaped(std::span<const Expr> from, std::span<const Expr> to, std::span<const Expr> index, const sym::Facts& facts);
 

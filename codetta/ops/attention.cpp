@@ -60,8 +60,11 @@ std::vector<Expr> kv_index(const TensorType& q, const TensorType& k, const std::
             result.emplace_back(0);
         else if (q.shape[d] == k.shape[d])
             result.push_back(lead[d]);
-        else
-            result.push_back(sym::floor_div(lead[d], facts.simplify(sym::floor_div(q.shape[d], k.shape[d]))));
+        else {
+            Expr head = sym::floor_div(lead[d], facts.simplify(sym::floor_div(q.shape[d], k.shape[d])));
+            bool whole = facts.proves(sym::eq(sym::mod(q.shape[d], k.shape[d]), 0));
+            result.push_back(whole ? head : sym::min(head, k.shape[d] - 1)); // stays inside whatever the sizes are
+        }
     }
     return result;
 }

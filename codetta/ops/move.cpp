@@ -288,8 +288,8 @@ OpDef slice_backward() {
                               std::vector<Expr> sizes = n.exprs("sizes"), want = sizes;
                               Slice s = slice_of(n, sizes);
                               want[s.dim] = s.length;
-                              CODETTA_USER_CHECK(n.input(0).shape == want, "grad is {}, but the slice is {}", shape_text(n.input(0).shape),
-                                                 shape_text(want));
+                              CODETTA_USER_CHECK(may_agree(n.input(0).shape, want, n.facts()), "grad is {}, but the slice is {}",
+                                                 shape_text(n.input(0).shape), shape_text(want));
                               return sizes;
                           },
                       .where =
@@ -301,6 +301,8 @@ OpDef slice_backward() {
                               if (!s.start.is(0)) w.guard.push_back(sym::le(s.start, index[s.dim]));
                               if (s.end != n.exprs("sizes")[s.dim]) w.guard.push_back(sym::lt(index[s.dim], s.end));
                               if (!s.step.is(1)) w.guard.push_back(sym::eq(sym::mod(from_start, s.step), 0));
+                              Expr have = n.input(0).shape[s.dim];
+                              if (!n.facts().proves(sym::eq(have, s.length))) w.guard.push_back(sym::lt(w.coordinates[s.dim], have));
                               return w;
                           },
                       .samples = {"f32[3, 3]; sizes=[5, 3], dim=0, start=1, end=4", "bf16[2, 3]; sizes=[2, 7], dim=1, start=1, step=2",

@@ -59,14 +59,17 @@ OpDef slice_scatter() {
             std::vector<Expr> want = n.input(0).shape;
             Slice s = slice_of(n, want);
             want[s.dim] = s.length;
-            check_source(n, want);
+            if (!may_agree(n.input(1).shape, want, n.facts())) check_source(n, want);
+            check_same_dtype(n, 1);
         },
         [](Lowering& low, const NodeView& n) {
             Slice s = slice_of(n, n.input(0).shape);
             Loops loops = low.loops(n.input(1).shape);
             std::vector<Expr> to = loops.index;
             to[s.dim] = s.start + s.step * to[s.dim];
-            low.write(low.stage({.name = "part", .axes = loops.axes, .reads = {low.read(1, loops.index)}}), 0, to);
+            std::vector<sym::Condition> guard;
+            if (!n.facts().proves(sym::eq(n.input(1).shape[s.dim], s.length))) guard.push_back(sym::lt(to[s.dim], s.end));
+            low.write(low.stage({.name = "part", .axes = loops.axes, .reads = {low.read(1, loops.index)}}), 0, to, guard);
         },
         {"f32[5, 3], f32[2, 3]; start=1, end=3", "bf16[2, 6], bf16[2, 3]; dim=1, step=2", "i64[4], i64[4]"}, graph::OpKind::move);
 }
