@@ -73,7 +73,9 @@ TEST(Amx, TheInterpreterAgreesWithThePackedOrder) {
     const int64_t k = 64;
     scalar::HostArray a(DType::bf16, {32 * k}), w(DType::bf16, {32 * k}), packed(DType::bf16, {32 * k}), out(DType::f32, {32 * 32});
     std::mt19937 random(1);
-    const auto set = [](scalar::HostArray& x, int64_t i, double v) { x.store(std::array<int64_t, 1>{i}, scalar::make_float(DType::bf16, v)); };
+    const auto set = [](scalar::HostArray& x, int64_t i, double v) {
+        x.store(std::array<int64_t, 1>{i}, scalar::make_float(DType::bf16, v));
+    };
     const auto get = [](const scalar::HostArray& x, int64_t i) { return scalar::as_double(x.load(std::array<int64_t, 1>{i})); };
     for (int64_t i = 0; i < 32 * k; ++i) set(a, i, static_cast<int>(random() % 9) - 4), set(w, i, static_cast<int>(random() % 9) - 4);
     for (int64_t n = 0; n < 32; ++n)
@@ -92,14 +94,17 @@ TEST(Amx, WrongRegisterOrderIsRefused) {
     b.integer("k");
     b.tasks({}, {});
     b.require("amx_bf16");
-    const View c = b.tmm("c", DType::f32, {{16, 16}, {16, 1}}), ta = b.tmm("ta", DType::bf16, {{16, 32}, {32, 1}}), tb = b.tmm("tb", DType::bf16, {{16, 32}, {32, 1}});
+    const View c = b.tmm("c", DType::f32, {{16, 16}, {16, 1}}), ta = b.tmm("ta", DType::bf16, {{16, 32}, {32, 1}}),
+               tb = b.tmm("tb", DType::bf16, {{16, 32}, {32, 1}});
     b.mma("amx.tdpbf16ps", c, ta, tb);
     const auto program = std::move(b).finish();
     try {
         compile(program, targets::atoms(), base::make_target("x86_amx"));
         FAIL();
     } catch (const base::InternalError& e) {
-        EXPECT_NE(std::string(e.what()).find("b of 'amx.tdpbf16ps': element (1, 0) lies at 32 of its tile register instead of 2"), std::string::npos) << e.what();
+        EXPECT_NE(std::string(e.what()).find("b of 'amx.tdpbf16ps': element (1, 0) lies at 32 of its tile register instead of 2"),
+                  std::string::npos)
+            << e.what();
     }
 }
 

@@ -149,7 +149,8 @@ llvm::Value* Integers::emit_resolved(const Expr& e) {
     llvm::Value* value = nullptr;
     if (prefers_32_bits_ && fits_32_bits(e)) {
         value = emit_narrow(e);
-        value = facts_.range(e).lo >= 0 ? ir_.b.CreateZExt(value, ir_.b.getInt64Ty(), "", true) : ir_.b.CreateSExt(value, ir_.b.getInt64Ty());
+        value =
+            facts_.range(e).lo >= 0 ? ir_.b.CreateZExt(value, ir_.b.getInt64Ty(), "", true) : ir_.b.CreateSExt(value, ir_.b.getInt64Ty());
     } else {
         value = emit_new(e, false);
     }

@@ -31,7 +31,8 @@ private:
     void visit(const For& s) { s.unroll ? unrolled(s) : rolled(s); }
 
     void unrolled(const For& s) {
-        const auto lo = integers_.resolve(s.lo).constant(), hi = integers_.resolve(s.hi).constant(), step = integers_.resolve(s.step).constant();
+        const auto lo = integers_.resolve(s.lo).constant(), hi = integers_.resolve(s.hi).constant(),
+                   step = integers_.resolve(s.step).constant();
         CODETTA_CHECK(lo && hi && step && *step > 0, "the bounds of the unrolled loop '{}' are not static", s.index);
         for (int64_t i = *lo; i < *hi; i += *step)
             integers_.scope([&] {
@@ -123,7 +124,8 @@ private:
     void visit(const CheckIndex& s) {
         if (integers_.proves(sym::le(s.lo, s.value)) && integers_.proves(sym::lt(s.value, s.hi))) return;
         llvm::Value* value = integers_.emit(s.value);
-        llvm::Value* inside = ir_.b.CreateAnd(ir_.b.CreateICmpSLE(integers_.emit(s.lo), value), ir_.b.CreateICmpSLT(value, integers_.emit(s.hi)));
+        llvm::Value* inside =
+            ir_.b.CreateAnd(ir_.b.CreateICmpSLE(integers_.emit(s.lo), value), ir_.b.CreateICmpSLT(value, integers_.emit(s.hi)));
         auto *good = ir_.block("good"), *bad = ir_.block("bad");
         ir_.b.CreateCondBr(inside, good, bad);
         ir_.b.SetInsertPoint(bad);

@@ -217,8 +217,10 @@ TEST(Interpret, DeadlockListsWhoWaits) {
     text = kRing;
     text.replace(text.find("arrive empty[i_1 % 2 | 1:0] if lane == 0"), 40, "arrive empty[i_1 % 2 | 1:0] if lane == 40");
     EXPECT_EQ(message(text), "kernel ring: every warp waits\n"
-                             "  warp 0 (producer): `wait empty[i % 2 | 1:0] phase -((i // 2) % 2) + 1`: element 0 is in phase 0, 1 of 1 arrivals and 0 bytes are missing\n"
-                             "  warp 1 (consumer): `wait full[i_1 % 2 | 1:0] phase (i_1 // 2) % 2`: element 0 is in phase 1, 1 of 1 arrivals and 0 bytes are missing");
+                             "  warp 0 (producer): `wait empty[i % 2 | 1:0] phase -((i // 2) % 2) + 1`: element 0 is in phase 0, 1 of 1 "
+                             "arrivals and 0 bytes are missing\n"
+                             "  warp 1 (consumer): `wait full[i_1 % 2 | 1:0] phase (i_1 // 2) % 2`: element 0 is in phase 1, 1 of 1 "
+                             "arrivals and 0 bytes are missing");
 }
 
 TEST(Interpret, RacesAreFound) {

@@ -43,8 +43,8 @@ tile::Program softmax() {
     const auto i = b.tasks({"i"}, {m});
     const int64_t w = 64;
     const View row_in = tile::at(x, 0, i[0]), row_out = tile::at(y, 0, i[0]);
-    const View v = b.rmem("v", DType::f32, {w}), most = b.rmem("most", DType::f32, {w}), top = b.rmem("top", DType::f32, {1}), sums = b.rmem("sums", DType::f32, {w}),
-               total = b.rmem("total", DType::f32, {1});
+    const View v = b.rmem("v", DType::f32, {w}), most = b.rmem("most", DType::f32, {w}), top = b.rmem("top", DType::f32, {1}),
+               sums = b.rmem("sums", DType::f32, {w}), total = b.rmem("total", DType::f32, {1});
     const auto load = [&](const Expr& c, double fill) {
         b.copy(tile::tile(row_in, 0, w, c), v, {.limits = {tile::limit_of_mode(v.layout, 0, n - w * c)}, .fill = fill});
     };
@@ -57,7 +57,9 @@ tile::Program softmax() {
     b.fill(top, -INFINITY);
     b.reduce({most}, {wide_top}, scalar::maximum(DType::f32).combine);
     b.fill(sums, 0);
-    const auto weight = [](scalar::Builder& s, scalar::Value x, scalar::Value top) { return s.apply(Prim::exp, {s.apply(Prim::sub, {x, top})}); };
+    const auto weight = [](scalar::Builder& s, scalar::Value x, scalar::Value top) {
+        return s.apply(Prim::exp, {s.apply(Prim::sub, {x, top})});
+    };
     b.loop("q", 0, ceil_div(n, w), [&](const Expr& c) {
         load(c, -INFINITY);
         b.map(sums, {sums, v, wide_top}, [&](scalar::Builder& s, auto in) { return s.apply(Prim::add, {in[0], weight(s, in[1], in[2])}); });
@@ -66,7 +68,8 @@ tile::Program softmax() {
     b.reduce({sums}, {wide_total}, scalar::sum(DType::f32).combine);
     b.loop("r", 0, ceil_div(n, w), [&](const Expr& c) {
         load(c, 0);
-        b.map(v, {v, wide_top, wide_total}, [&](scalar::Builder& s, auto in) { return s.apply(Prim::div, {weight(s, in[0], in[1]), in[2]}); });
+        b.map(v, {v, wide_top, wide_total},
+              [&](scalar::Builder& s, auto in) { return s.apply(Prim::div, {weight(s, in[0], in[1]), in[2]}); });
         b.copy(v, tile::tile(row_out, 0, w, c), {.limits = {tile::limit_of_mode(v.layout, 0, n - w * c)}});
     });
     return std::move(b).finish();
@@ -122,7 +125,8 @@ TEST(Kernels, Product) {
                 SCOPED_TRACE(std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k));
                 const int64_t rows = lanes == 16 ? 6 : 4, vectors = lanes == 16 ? 4 : 2, w = lanes * vectors;
                 expect_same(product(lanes == 16 ? "avx512.fma_f32" : "avx2.fma_f32", lanes, rows, vectors, gelu),
-                            {random_array(DType::f32, m * k, 1), random_array(DType::f32, (n + w - 1) / w * w * k, 2), random_array(DType::f32, n, 3), HostArray(DType::f32, {m * n})},
+                            {random_array(DType::f32, m * k, 1), random_array(DType::f32, (n + w - 1) / w * w * k, 2),
+                             random_array(DType::f32, n, 3), HostArray(DType::f32, {m * n})},
                             {m, n, k}, 1e-6);
             }
 }
@@ -141,7 +145,8 @@ std::vector<std::string> loop_with(const std::string& assembly, const std::strin
         while (begin > 0 && lines[begin].rfind(".LBB", 0) != 0) --begin;
         const std::string label = lines[begin].substr(0, lines[begin].find(':'));
         while (end < lines.size() && (lines[end].find("\tj") == std::string::npos || lines[end].find(label) == std::string::npos)) ++end;
-        return {lines.begin() + static_cast<std::ptrdiff_t>(begin), lines.begin() + static_cast<std::ptrdiff_t>(std::min(end + 1, lines.size()))};
+        return {lines.begin() + static_cast<std::ptrdiff_t>(begin),
+                lines.begin() + static_cast<std::ptrdiff_t>(std::min(end + 1, lines.size()))};
     }
     return {};
 }
@@ -163,7 +168,8 @@ TEST(Kernels, ProductLoopIsTight) {
         EXPECT_EQ(count(loop, "(%rsp)"), 0);
         EXPECT_LE(loop.size(), 1u + 24 + 6 + 4 + 4) << "label, multiply-adds, broadcasts, loads, two counters and the jump";
     }
-    const auto small = loop_with(codegen::assembly(product("avx2.fma_f32", 8, 4, 2, false), targets::atoms(), base::make_target("x86_avx2")), "vfmadd231ps");
+    const auto small = loop_with(
+        codegen::assembly(product("avx2.fma_f32", 8, 4, 2, false), targets::atoms(), base::make_target("x86_avx2")), "vfmadd231ps");
     EXPECT_EQ(count(small, "vfmadd231ps"), 8);
     EXPECT_EQ(count(small, "(%rsp)"), 0);
 }
@@ -190,7 +196,8 @@ TEST(Kernels, ProductOfF64WithRuntimeStart) {
     for (int64_t lanes : {4, 8}) {
         Builder b("product64");
         const Expr k = b.integer("k"), first = b.integer("first");
-        const View a = b.input("a", DType::f64, {2, k}, {k, 1}), w = b.input("w", DType::f64, {k, 16}, {16, 1}), out = b.output("out", DType::f64, {2, 16}, {16, 1});
+        const View a = b.input("a", DType::f64, {2, k}, {k, 1}), w = b.input("w", DType::f64, {k, 16}, {16, 1}),
+                   out = b.output("out", DType::f64, {2, 16}, {16, 1});
         b.require(lanes == 8 ? "avx512f" : "fma");
         b.tasks({}, {});
         const View acc = b.rmem("acc", DType::f64, {2, 16});
@@ -206,7 +213,9 @@ TEST(Kernels, ProductOfF64WithRuntimeStart) {
         });
         b.copy(acc, out);
         const auto program = std::move(b).finish();
-        for (int64_t start : {-1, 0, 3}) expect_same(program, {random_array(DType::f64, 10, 1), random_array(DType::f64, 80, 2), random_array(DType::f64, 32, 3)}, {5, start}, 1e-15);
+        for (int64_t start : {-1, 0, 3})
+            expect_same(program, {random_array(DType::f64, 10, 1), random_array(DType::f64, 80, 2), random_array(DType::f64, 32, 3)},
+                        {5, start}, 1e-15);
     }
 }
 

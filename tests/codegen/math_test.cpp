@@ -29,7 +29,7 @@ const Case kCases[] = {
     {Prim::acos, acosl, -1, 1, 0.6, 1.5},    {Prim::atan, atanl, -10, 10, 0.6, 1.5},
     {Prim::sinh, sinhl, -90, 90, 0.6, 3},    {Prim::cosh, coshl, -90, 90, 0.6, 2.5},
     {Prim::tanh, tanhl, -10, 10, 2.5, 3},    {Prim::erf, erfl, -4, 4, 2.5, 2},
-    {Prim::normal_cdf, cdf, -14, 6, 12, 6},   {Prim::sigmoid, [](long double x) { return 1 / (1 + expl(-x)); }, -90, 20, 2.5, 2.5},
+    {Prim::normal_cdf, cdf, -14, 6, 12, 6},  {Prim::sigmoid, [](long double x) { return 1 / (1 + expl(-x)); }, -90, 20, 2.5, 2.5},
 };
 
 tile::Program apply_to_all(Prim p, DType t) {
@@ -131,7 +131,8 @@ void check(const Case& c, DType t, double bound, const base::Target& target) {
         const auto k = static_cast<size_t>(i);
         const long double wanted = c.wanted(x[k]);
         const double close = std::abs(static_cast<double>(got[1].as<T>()[i] - wanted));
-        // Values that no sum feels: sigmoid loses its subnormal results; f32 normal_cdf has 200 ulp below -4.5 and keeps its size alone below -8.
+        // Values that no sum feels: sigmoid loses its subnormal results; f32 normal_cdf has 200 ulp below -4.5 and keeps its size alone
+        // below -8.
         if (c.prim == Prim::sigmoid && close <= std::numeric_limits<T>::min()) continue;
         if (c.prim == Prim::normal_cdf && t == DType::f32 && x[k] < -8 && close <= 1e-15 && close <= 1.5 * wanted + 1e-44) continue;
         const double e = ulps(got[1].as<T>()[i], wanted);

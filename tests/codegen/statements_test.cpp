@@ -27,21 +27,49 @@ tile::Program pointwise(std::vector<DType> in, std::vector<DType> out, scalar::F
     }
     for (size_t i = 0; i < out.size(); ++i) results.push_back(b.rmem("r" + std::to_string(i), out[i], {w}));
     b.map(results, arguments, std::move(body));
-    for (size_t i = 0; i < out.size(); ++i) b.copy(results[i], tile::tile(targets[i], 0, w, t[0]), {.limits = {tile::limit_of_mode(results[i].layout, 0, n - w * t[0])}});
+    for (size_t i = 0; i < out.size(); ++i)
+        b.copy(results[i], tile::tile(targets[i], 0, w, t[0]), {.limits = {tile::limit_of_mode(results[i].layout, 0, n - w * t[0])}});
     return std::move(b).finish();
 }
 
 HostArray edge_values(DType t, int64_t n, uint32_t seed) {
     HostArray a = scalar::is_float(t) ? random_array(t, n, seed, -30, 30) : random_array(t, n, seed, -200, 200);
-    std::vector<double> edges = {0, -0.0, 1, -1, 2, -2, 3, 127, 128, -128, 255, 256, 32767, -32768, 65535, 2147483647.0, -2147483648.0, 4294967296.0, 1e10, 9.3e18, -9.3e18, 0.5, -0.5, 1.5, 2.5};
+    std::vector<double> edges = {0,
+                                 -0.0,
+                                 1,
+                                 -1,
+                                 2,
+                                 -2,
+                                 3,
+                                 127,
+                                 128,
+                                 -128,
+                                 255,
+                                 256,
+                                 32767,
+                                 -32768,
+                                 65535,
+                                 2147483647.0,
+                                 -2147483648.0,
+                                 4294967296.0,
+                                 1e10,
+                                 9.3e18,
+                                 -9.3e18,
+                                 0.5,
+                                 -0.5,
+                                 1.5,
+                                 2.5};
     if (scalar::is_float(t)) edges.insert(edges.end(), {INFINITY, -INFINITY, NAN, 3e38, -3e38, 1e-3, 65504, 65520, 1e-7});
     std::mt19937 random(seed);
     for (int64_t i = 0; i < n; i += 2) {
         const int64_t at[] = {i};
         const double v = edges[random() % edges.size()];
-        if (scalar::is_float(t)) a.store(at, scalar::make_float(t, v));
-        else if (std::abs(v) < 9e18) a.store(at, scalar::make_integer(t, static_cast<int64_t>(v)));
-        else a.store(at, scalar::make_integer(t, v > 0 ? INT64_MAX : INT64_MIN));
+        if (scalar::is_float(t))
+            a.store(at, scalar::make_float(t, v));
+        else if (std::abs(v) < 9e18)
+            a.store(at, scalar::make_integer(t, static_cast<int64_t>(v)));
+        else
+            a.store(at, scalar::make_integer(t, v > 0 ? INT64_MAX : INT64_MIN));
     }
     return a;
 }
@@ -72,7 +100,8 @@ TEST(Bodies, Arithmetic) {
         if (scalar::is_float(t))
             prims.push_back(Prim::div);
         else
-            prims.insert(prims.end(), {Prim::trunc_div, Prim::bit_and, Prim::bit_or, Prim::bit_xor, Prim::pow, Prim::shift_left, Prim::shift_right});
+            prims.insert(prims.end(),
+                         {Prim::trunc_div, Prim::bit_and, Prim::bit_or, Prim::bit_xor, Prim::pow, Prim::shift_left, Prim::shift_right});
         std::vector<Prim> unary = {Prim::neg, Prim::abs, Prim::sign};
         if (scalar::is_float(t))
             unary.insert(unary.end(), {Prim::floor, Prim::ceil, Prim::trunc, Prim::round});
@@ -84,7 +113,8 @@ TEST(Bodies, Arithmetic) {
         std::vector<DType> types;
         for (Prim p : prims) results.push_back(s.apply(p, {x, y})), types.push_back(t);
         for (Prim p : unary) results.push_back(s.apply(p, {x})), types.push_back(t);
-        for (Prim p : {Prim::eq, Prim::ne, Prim::lt, Prim::le, Prim::gt, Prim::ge}) results.push_back(s.apply(p, {x, y})), types.push_back(DType::boolean);
+        for (Prim p : {Prim::eq, Prim::ne, Prim::lt, Prim::le, Prim::gt, Prim::ge})
+            results.push_back(s.apply(p, {x, y})), types.push_back(DType::boolean);
         results.push_back(s.apply(Prim::select, {s.apply(Prim::lt, {x, y}), x, y})), types.push_back(t);
         SCOPED_TRACE(std::string(scalar::to_string(t)));
         // all at once: the element index tells which op differs
@@ -99,7 +129,8 @@ TEST(Bodies, Logic) {
     scalar::Builder s;
     const auto x = s.parameter(DType::boolean), y = s.parameter(DType::boolean);
     std::vector<scalar::Value> results;
-    for (Prim p : {Prim::bit_and, Prim::bit_or, Prim::bit_xor, Prim::minimum, Prim::maximum, Prim::eq, Prim::ne, Prim::lt, Prim::ge}) results.push_back(s.apply(p, {x, y}));
+    for (Prim p : {Prim::bit_and, Prim::bit_or, Prim::bit_xor, Prim::minimum, Prim::maximum, Prim::eq, Prim::ne, Prim::lt, Prim::ge})
+        results.push_back(s.apply(p, {x, y}));
     results.push_back(s.apply(Prim::bit_not, {x}));
     std::vector<DType> types(results.size(), DType::boolean);
     std::vector<HostArray> arrays = {edge_values(DType::boolean, 200, 1), edge_values(DType::boolean, 200, 2)};
@@ -130,7 +161,8 @@ TEST(Map, HeavyBodiesRunInLoops) {
         const View x = b.input("x", DType::f32, {9, columns}, {columns, 1}), bias = b.input("bias", DType::f32, {columns}, {1}),
                    y = b.output("y", DType::bf16, {9, columns}, {columns, 1});
         b.tasks({}, {});
-        const View v = b.rmem("v", DType::f32, {9, columns}), w = b.rmem("w", DType::f32, {columns}), r = b.rmem("r", DType::bf16, {9, columns});
+        const View v = b.rmem("v", DType::f32, {9, columns}), w = b.rmem("w", DType::f32, {columns}),
+                   r = b.rmem("r", DType::bf16, {9, columns});
         b.copy(x, v);
         b.copy(bias, w);
         b.map(r, {v, tile::with_layout(w, {{9, columns}, {0, 1}})}, [](scalar::Builder& s, auto in) {
@@ -138,7 +170,9 @@ TEST(Map, HeavyBodiesRunInLoops) {
             return s.apply(Prim::mul, {z, s.apply(Prim::erf, {z})});
         });
         b.copy(r, y);
-        expect_same(std::move(b).finish(), {random_array(DType::f32, 9 * columns, 1), random_array(DType::f32, columns, 2), HostArray(DType::bf16, {9 * columns})}, {0}, 0.004);
+        expect_same(std::move(b).finish(),
+                    {random_array(DType::f32, 9 * columns, 1), random_array(DType::f32, columns, 2), HostArray(DType::bf16, {9 * columns})},
+                    {0}, 0.004);
     }
 }
 
@@ -170,14 +204,18 @@ TEST(Copy, LayoutsLimitsAndStrides) {
                     for (bool limited : {false, true})
                         for (bool transposed_source : {false, true}) {
                             if (++turn % 3 != 0) continue; // a third of the combinations, spread over all of them
-                            const layout::Layout between = column_major ? layout::Layout{{rows, columns}, {1, rows}} : layout::Layout{{rows, columns}, {columns, 1}};
+                            const layout::Layout between =
+                                column_major ? layout::Layout{{rows, columns}, {1, rows}} : layout::Layout{{rows, columns}, {columns, 1}};
                             const int64_t m = limited ? rows - 2 : rows, n = limited ? columns - 3 : columns;
                             const int64_t sr = transposed_source ? 1 : columns + 3, sc = transposed_source ? rows + 1 : 1;
-                            SCOPED_TRACE(std::string(scalar::to_string(t)) + " " + std::to_string(rows) + "x" + std::to_string(columns) + (column_major ? " column" : " row") +
-                                         (space == tile::Space::rmem ? " rmem" : " scratch") + (limited ? " limited" : "") + (transposed_source ? " T" : ""));
+                            SCOPED_TRACE(std::string(scalar::to_string(t)) + " " + std::to_string(rows) + "x" + std::to_string(columns) +
+                                         (column_major ? " column" : " row") + (space == tile::Space::rmem ? " rmem" : " scratch") +
+                                         (limited ? " limited" : "") + (transposed_source ? " T" : ""));
                             // the source holds exactly what may be read
                             const int64_t size = (m - 1) * sr + (n - 1) * sc + 1;
-                            expect_same(moves(t, rows, columns, between, space, limited), {random_array(t, size, 1, -100, 100), random_array(t, rows * columns, 2, -100, 100)}, {m, n, sr, sc});
+                            expect_same(moves(t, rows, columns, between, space, limited),
+                                        {random_array(t, size, 1, -100, 100), random_array(t, rows * columns, 2, -100, 100)},
+                                        {m, n, sr, sc});
                         }
 }
 
@@ -223,7 +261,8 @@ TEST(Reduce, EveryCombinerAndShape) {
                 b.integer("n");
                 std::vector<View> in, out, registers, results;
                 const int64_t kept = along_columns ? rows : columns;
-                for (size_t s = 0; s < states; ++s) in.push_back(b.input("x" + std::to_string(s), c.state[s], {rows, columns}, {columns, 1}));
+                for (size_t s = 0; s < states; ++s)
+                    in.push_back(b.input("x" + std::to_string(s), c.state[s], {rows, columns}, {columns, 1}));
                 for (size_t s = 0; s < states; ++s) out.push_back(b.output("y" + std::to_string(s), c.state[s], {kept}, {1}));
                 b.tasks({}, {});
                 for (size_t s = 0; s < states; ++s) {
@@ -234,13 +273,19 @@ TEST(Reduce, EveryCombinerAndShape) {
                     results.push_back(v);
                 }
                 std::vector<View> spread;
-                for (const View& v : results) spread.push_back(tile::with_layout(v, along_columns ? layout::Layout{{rows, columns}, {1, 0}} : layout::Layout{{rows, columns}, {0, 1}}));
+                for (const View& v : results)
+                    spread.push_back(tile::with_layout(v, along_columns ? layout::Layout{{rows, columns}, {1, 0}}
+                                                                        : layout::Layout{{rows, columns}, {0, 1}}));
                 b.reduce(registers, spread, c.combine);
                 for (size_t s = 0; s < states; ++s) b.copy(results[s], out[s]);
                 std::vector<HostArray> arrays;
-                for (size_t s = 0; s < states; ++s) arrays.push_back(random_array(c.state[s], rows * columns, static_cast<uint32_t>(s + 1), name == "welford" && s != 1 ? 1 : -2, 2));
-                for (size_t s = 0; s < states; ++s) arrays.push_back(random_array(c.state[s], kept, static_cast<uint32_t>(s + 7), name == "welford" && s != 1 ? 1 : -2, 2));
-                SCOPED_TRACE(std::string(name) + " " + std::to_string(rows) + "x" + std::to_string(columns) + (along_columns ? " rows kept" : " columns kept"));
+                for (size_t s = 0; s < states; ++s)
+                    arrays.push_back(
+                        random_array(c.state[s], rows * columns, static_cast<uint32_t>(s + 1), name == "welford" && s != 1 ? 1 : -2, 2));
+                for (size_t s = 0; s < states; ++s)
+                    arrays.push_back(random_array(c.state[s], kept, static_cast<uint32_t>(s + 7), name == "welford" && s != 1 ? 1 : -2, 2));
+                SCOPED_TRACE(std::string(name) + " " + std::to_string(rows) + "x" + std::to_string(columns) +
+                             (along_columns ? " rows kept" : " columns kept"));
                 expect_same(std::move(b).finish(), arrays, {0}, 1e-5);
             }
 }
@@ -263,8 +308,8 @@ TEST(Control, LoopsVariablesChecksAndIndices) {
     // y[i] = table[index[i]], a failed check leaves the task and sets the status; a var counts tasks inside a loop
     Builder b("gather");
     const Expr n = b.integer("n"), rows = b.integer("rows");
-    const View index = b.input("index", DType::i64, {n}, {1}), table = b.input("table", DType::f32, {rows, 20}, {20, 1}), y = b.output("y", DType::f32, {n, 20}, {20, 1}),
-               counts = b.output("counts", DType::f32, {n}, {1});
+    const View index = b.input("index", DType::i64, {n}, {1}), table = b.input("table", DType::f32, {rows, 20}, {20, 1}),
+               y = b.output("y", DType::f32, {n, 20}, {20, 1}), counts = b.output("counts", DType::f32, {n}, {1});
     const auto i = b.tasks({"i"}, {n});
     const View v = b.rmem("v", DType::f32, {20}), c = b.rmem("c", DType::f32, {1});
     const Expr row = b.load_index("row", tile::element(index, i[0]));
@@ -272,9 +317,8 @@ TEST(Control, LoopsVariablesChecksAndIndices) {
     b.copy(tile::at(table, 0, row), v);
     b.copy(v, tile::at(y, 0, i[0]));
     const Expr count = b.var("count", 0, 0, 1000);
-    b.loop("j", 1, row + 1, 2, [&](const Expr& j) {
-        b.when({sym::lt(mod(j, 3), 2)}, [&] { b.set(count, count + 1); }, [&] { b.set(count, count + 10); });
-    });
+    b.loop("j", 1, row + 1, 2,
+           [&](const Expr& j) { b.when({sym::lt(mod(j, 3), 2)}, [&] { b.set(count, count + 1); }, [&] { b.set(count, count + 10); }); });
     b.map(c, {count}, [](scalar::Builder& s, auto in) { return s.cast(DType::f32, in[0]); });
     b.copy(c, tile::element(counts, i[0]));
     const auto program = std::move(b).finish();

@@ -36,7 +36,8 @@ void X86Statements::emit(const tile::Fill& s) {
     plan.lanes = plan.vector_dim < 0 ? 1 : kernel.lanes_for(scalar::bytes(destination.dtype));
     roll(plan, kernel.is_register(s.destination) ? kMostRegisterPieces : kMostPieces);
     llvm::Constant* one = ir.element(destination.dtype, s.value);
-    run(kernel, plan, [&](const std::vector<Offset>& offsets, int lanes) { memory.store(ir.repeat(one, lanes), moved(destination, offsets[0])); });
+    run(kernel, plan,
+        [&](const std::vector<Offset>& offsets, int lanes) { memory.store(ir.repeat(one, lanes), moved(destination, offsets[0])); });
 }
 
 void X86Statements::emit(const tile::Copy& s) {
@@ -58,7 +59,8 @@ void X86Statements::emit(const tile::Copy& s) {
     std::vector<sym::Condition> inside;
     for (size_t l = 0; l < s.limits.size(); ++l) {
         int64_t last = 0;
-        for (const auto& dim : move.space.dims) last += (dim.extent - 1) * std::max<int64_t>(dim.strides[kLimits + l].constant().value_or(0), 0);
+        for (const auto& dim : move.space.dims)
+            last += (dim.extent - 1) * std::max<int64_t>(dim.strides[kLimits + l].constant().value_or(0), 0);
         const auto condition = sym::lt(last, s.limits[l].limit);
         if (!kernel.integers.proves(condition)) {
             inside.push_back(condition);
@@ -127,12 +129,13 @@ void X86Statements::copy_all(const tile::Copy& s, Move& original, bool streaming
         run(kernel, plan, [&](const std::vector<Offset>& offsets, int lanes) {
             llvm::Value* value = memory.load(moved(source, offsets[kSource]), lanes);
             const Access to = moved(destination, offsets[kDestination]);
-            aligned && lanes == plan.lanes ? memory.stream(value, to) : memory.store(value, to);
+            aligned&& lanes == plan.lanes ? memory.stream(value, to) : memory.store(value, to);
         });
     };
     // A non-temporal store wants an aligned address: ask once for the first one and for all strides.
     const int64_t vector_bytes = plan.lanes * bytes;
-    bool can_stream = streaming && plan.vector_dim >= 0 && destination.stride.is(move.source.unit) && vector_bytes * 8 == kernel.target.vector_bits;
+    bool can_stream =
+        streaming && plan.vector_dim >= 0 && destination.stride.is(move.source.unit) && vector_bytes * 8 == kernel.target.vector_bits;
     if (!can_stream) return walk(false);
     auto* i64 = ir.b.getInt64Ty();
     llvm::Value* bits = ir.b.CreatePtrToInt(memory.address(destination), i64);
@@ -141,8 +144,7 @@ void X86Statements::copy_all(const tile::Copy& s, Move& original, bool streaming
             bits = ir.b.CreateOr(bits, kernel.integers.emit(plan.space.dims[d].strides[kDestination] * scalar::bytes(destination.dtype)));
     streams = true;
     llvm::Value* aligned = ir.b.CreateICmpEQ(ir.b.CreateAnd(bits, ir.i64(vector_bytes - 1)), ir.i64(0));
-    ir.branch(
-        aligned, [&] { kernel.integers.scope([&] { walk(true); }); }, [&] { kernel.integers.scope([&] { walk(false); }); });
+    ir.branch(aligned, [&] { kernel.integers.scope([&] { walk(true); }); }, [&] { kernel.integers.scope([&] { walk(false); }); });
 }
 
 void X86Statements::copy_limited(const tile::Copy& s, Move& original) {
@@ -150,8 +152,10 @@ void X86Statements::copy_limited(const tile::Copy& s, Move& original) {
     widen(move.space, move.source, move.destination, kLimits);
     if (copy_transposed(s, move, true)) return;
     if (move.source.unit != 1 && move.fill) { // the fill is one element's: repeat it
-        if (!move.fill->isNullValue()) move = original;
-        else move.fill = llvm::Constant::getNullValue(memory.element(move.source));
+        if (!move.fill->isNullValue())
+            move = original;
+        else
+            move.fill = llvm::Constant::getNullValue(memory.element(move.source));
     }
     Plan plan{move.space, find_vector_dim(move.space, move.source.unit), 1, {}, 1};
     // Lanes are cut off from the end on by coordinates that grow, from the start on by those that fall.
@@ -195,7 +199,8 @@ void X86Statements::copy_limited(const tile::Copy& s, Move& original) {
             return;
         }
         // Registers hold every element; memory is read only where it may be.
-        llvm::Value* value = kernel.is_register(s.source) ? memory.load(from, lanes) : memory.load(from, lanes, valid, llvm::Constant::getNullValue(many));
+        llvm::Value* value =
+            kernel.is_register(s.source) ? memory.load(from, lanes) : memory.load(from, lanes, valid, llvm::Constant::getNullValue(many));
         memory.store(value, to, valid);
     });
 }
@@ -235,9 +240,11 @@ bool X86Statements::copy_transposed(const tile::Copy& s, Move& move, bool limite
             llvm::Value* inside = ir.i64(count);
             for (size_t l = 0; l < s.limits.size(); ++l) {
                 const auto& c = offsets[kLimits + l];
-                const int64_t step = dim.strides[kLimits + l].constant().value_or(-1), other_step = other.strides[kLimits + l].constant().value_or(-1);
+                const int64_t step = dim.strides[kLimits + l].constant().value_or(-1),
+                              other_step = other.strides[kLimits + l].constant().value_or(-1);
                 CODETTA_CHECK(step >= 0 && other_step >= 0, "a limit's coordinate must have static strides >= 0");
-                const Expr coordinate = c.symbolic + (c.constant + step * first + other_step * also), limit = kernel.integers.resolve(s.limits[l].limit);
+                const Expr coordinate = c.symbolic + (c.constant + step * first + other_step * also),
+                           limit = kernel.integers.resolve(s.limits[l].limit);
                 if (kernel.integers.proves(sym::lt(coordinate + step * (count - 1), limit))) continue;
                 if (step == 0)
                     inside = ir.b.CreateSelect(kernel.integers.emit(sym::lt(coordinate, limit)), inside, ir.i64(0));

@@ -66,7 +66,8 @@ llvm::Value* Memory::load(const Access& a, int lanes) {
     for (int i = 0; i < lanes; ++i) {
         lane.offset = a.offset;
         lane.offset.add(a.stride, i);
-        result = ir_.b.CreateInsertElement(result, tag(ir_.b.CreateAlignedLoad(one, address(lane), natural(one)), a), static_cast<uint64_t>(i));
+        result =
+            ir_.b.CreateInsertElement(result, tag(ir_.b.CreateAlignedLoad(one, address(lane), natural(one)), a), static_cast<uint64_t>(i));
     }
     return result;
 }
