@@ -12,6 +12,8 @@
 #include "codetta/fusion/regions.h"
 #include "codetta/ops/list.h"
 #include "codetta/problem/interpret.h"
+#include "codetta/scalar/host_array.h"
+#include "codetta/sym/expr.h"
 
 namespace codetta::fusion {
 namespace {
