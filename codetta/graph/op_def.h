@@ -122,7 +122,7 @@ private:
 };
 
 // Operands are defined before use and once, types are as inferred, in-place targets are inputs that nobody reads later, size symbols are
-// bound. InternalError naming node and location (a misfit of types: UserError).
+// bound. UserError naming node and location.
 void verify(const Graph& g, const OpSet& ops);
 
 // Values of the size symbols for these arguments (one array per input that is not a constant); UserError when a size does not fit.

@@ -67,7 +67,10 @@ private:
     TensorType type() {
         std::string dtype = at_.word();
         scalar::DType t = guarded([&] { return scalar::parse_dtype(dtype); });
-        TensorType result = contiguous(t, expr_list());
+        std::vector<sym::Expr> shape = expr_list();
+        for (const sym::Expr& e : shape)
+            if (e.constant() && *e.constant() < 0) at_.fail(fmt::format("a size is {}", *e.constant()));
+        TensorType result = contiguous(t, std::move(shape));
         if (at_.eat("strides")) result.strides = expr_list();
         if (result.strides.size() != result.shape.size()) at_.fail("as many strides as sizes are needed");
         return result;
@@ -140,11 +143,13 @@ private:
 
     void constant(ValueId v) {
         std::vector<int64_t> extents;
+        int64_t elements = 1;
         for (const sym::Expr& e : g_.type(v).shape) {
             if (!e.constant()) at_.fail("the sizes of a constant are numbers");
             extents.push_back(*e.constant());
+            if (__builtin_mul_overflow(elements, extents.back(), &elements)) at_.fail("the constant is too large");
         }
-        scalar::HostArray array(g_.type(v).dtype, extents);
+        scalar::HostArray array;
         at_.expect("(");
         if (at_.eat("hash")) {
             std::string hash = at_.quoted();
@@ -158,8 +163,9 @@ private:
                 if (!items.empty()) at_.expect(",");
                 items.push_back(at_.until(",]"));
             }
-            if (static_cast<int64_t>(items.size()) != array.size())
-                at_.fail(fmt::format("the constant has {} elements, not {}", array.size(), items.size()));
+            if (static_cast<int64_t>(items.size()) != elements)
+                at_.fail(fmt::format("the constant has {} elements, not {}", elements, items.size()));
+            array = scalar::HostArray(g_.type(v).dtype, extents);
             fill(array, items);
         }
         at_.expect(")");

@@ -14,7 +14,7 @@ namespace {
 
 using scalar::HostArray;
 
-constexpr int64_t kMostElements = int64_t{1} << 20; // of one value
+constexpr int64_t kMostElements = int64_t{1} << 18; // of one value; larger ones are cheaper to compute where they are read
 constexpr int64_t kMostWork = int64_t{1} << 24;     // elements over all nodes; the interpreter takes up to a microsecond each
 
 std::optional<int64_t> static_elements(const TensorType& t) {
@@ -76,7 +76,7 @@ private:
             graph::OpKind kind = ops_.get(n.op).kind;
             if (kind == graph::OpKind::contract || kind == graph::OpKind::attention) continue; // costs more than its elements
             work += *elements + reads;
-            if (work > kMostWork) return;
+            if (work > kMostWork) return; // what is marked so far is folded
             folded_[n.outputs[0].value] = true;
             trivial_[n.outputs[0].value] = trivial;
         }

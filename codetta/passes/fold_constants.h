@@ -1,5 +1,5 @@
 // Computes what depends on no input, once, through the interpreter: masks, positions, tables. A value whose elements are all equal becomes
-// a `full` node, any other one a constant of the graph. Left alone: what is dynamic, what is large (options of cost are in the source), and
+// a `full` node, any other one a constant of the graph. Left alone: what is dynamic, what is large, and
 // a single generator such as `arange`, which costs nothing to fuse.
 #pragma once
 
