@@ -9,6 +9,13 @@ if(CODETTA_TESTS)
     file(GLOB_RECURSE files CONFIGURE_DEPENDS ${folder}/*_test.cpp)
     codetta_add_tests(tests_${name} "${files}" codetta_test_support libcodetta)
   endforeach()
+
+  # Random graphs, interpreted and compiled; a few in every test run, thousands by `./dev fuzz`.
+  add_executable(differential ${CMAKE_SOURCE_DIR}/tests/fuzz/differential.cpp ${CMAKE_SOURCE_DIR}/tests/fuzz/random_graph.cpp)
+  target_link_libraries(differential PRIVATE codetta_flags libcodetta)
+  set_target_properties(differential PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+  add_test(NAME differential COMMAND differential --seeds 1..60 WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(differential PROPERTIES LABELS host TIMEOUT 900)
 endif()
 
 if(CODETTA_FUZZ)
