@@ -70,15 +70,21 @@ StageEmitter::Place StageEmitter::place(const Stage& st, const problem::Access& 
 
 // Binds `$i` of an access: loads the integers. They are the same for all lanes.
 sym::Substitution StageEmitter::indices(const Stage& st, const problem::Access& access) {
-    sym::Substitution found;
     std::set<std::string> names;
     for (const Expr& e : access.coordinates) sym::collect_symbols(e, names);
     for (const sym::Condition& c : access.guard) sym::collect_symbols(c, names);
+    for (const problem::Check& c : access.checks) // an element that is the same for every index is still not read for a wrong one
+        for (const Expr* e : {&c.index, &c.lo, &c.hi}) sym::collect_symbols(*e, names);
+    return indices(st, names);
+}
+
+sym::Substitution StageEmitter::indices(const Stage& st, const std::set<std::string>& names) {
+    sym::Substitution found;
     for (const std::string& name : names) {
         if (name[0] != '$') continue;
         const Read& r = st.reads[std::stoul(name.substr(1))];
         if (r.from == Read::From::index) {
-            found.emplace(name, sym::substitute(r.expression, env_));
+            found.emplace(name, local(r.expression, indices(st, sym::symbols(r.expression))));
             continue;
         }
         const auto lanes = std::exchange(lane_axis_, std::nullopt);
@@ -112,7 +118,7 @@ Argument StageEmitter::read(const Stage& st, const Read& r) {
     if (r.from == Read::From::index) {
         sym::Substitution by = env_;
         if (lane_axis_) by.insert_or_assign(*lane_name(), lane_index(*lane_axis_));
-        return sym::substitute(r.expression, by);
+        return sym::substitute(sym::substitute(r.expression, indices(st, sym::symbols(r.expression))), by);
     }
     if (r.from == Read::From::stage) return read_stage(st, r);
     const problem::Operand& o = p_.operands[r.source];

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "codetta/kernels/binding.h"
@@ -63,6 +65,7 @@ private:
     Place place(const problem::Stage& st, const problem::Access& access, const tile::View& memory, const std::vector<sym::Expr>& strides,
                 const sym::Substitution& indices);
     sym::Substitution indices(const problem::Stage& st, const problem::Access& access);
+    sym::Substitution indices(const problem::Stage& st, const std::set<std::string>& names);
     sym::Expr local(const sym::Expr& e, const sym::Substitution& indices) const {
         return sym::substitute(sym::substitute(e, indices), env_);
     }

@@ -21,7 +21,11 @@ bool contains(const std::vector<AxisId>& axes, AxisId a) { return std::find(axes
 bool index_depends(const Problem& p, const Stage& s, const std::string& name, AxisId a) {
     const Read& r = s.reads[static_cast<size_t>(std::stoul(name.substr(1)))];
     const std::string& axis = p.axis(a).name;
-    if (r.from == Read::From::index) return sym::depends_on(r.expression, axis);
+    if (r.from == Read::From::index) {
+        for (const std::string& inner : sym::symbols(r.expression))
+            if (inner == axis || (inner[0] == '$' && index_depends(p, s, inner, a))) return true;
+        return false;
+    }
     for (const sym::Expr& e : r.access.coordinates)
         for (const std::string& inner : sym::symbols(e))
             if (inner == axis || (inner[0] == '$' && index_depends(p, s, inner, a))) return true;
@@ -32,6 +36,15 @@ bool access_is_indexed_along(const Problem& p, const Stage& s, const problem::Ac
     for (const sym::Expr& e : access.coordinates)
         for (const std::string& name : sym::symbols(e))
             if (name[0] == '$' && index_depends(p, s, name, a)) return true;
+    return false;
+}
+
+// A check is made once for all lanes.
+bool is_checked_along(const Problem& p, const Stage& s, const problem::Access& access, AxisId a) {
+    for (const problem::Check& c : access.checks)
+        for (const sym::Expr* e : {&c.index, &c.lo, &c.hi})
+            for (const std::string& name : sym::symbols(*e))
+                if (name == p.axis(a).name || (name[0] == '$' && index_depends(p, s, name, a))) return true;
     return false;
 }
 
@@ -67,7 +80,7 @@ std::optional<int> lie(const Problem& p, const problem::Access& access, const pr
 std::optional<double> lane_worth(const Problem& p, const std::vector<problem::StageId>& stages, AxisId a) {
     double worth = 0;
     const auto weigh = [&](const Stage& s, const problem::Access& access, const problem::Operand& o, double weight) {
-        if (access_is_indexed_along(p, s, access, a)) return false;
+        if (access_is_indexed_along(p, s, access, a) || is_checked_along(p, s, access, a)) return false;
         const auto l = lie(p, access, o, a);
         if (!l) return false;
         worth += weight * (*l == 1 ? 4 : *l == 0 ? 1 : -3);
@@ -82,6 +95,9 @@ std::optional<double> lane_worth(const Problem& p, const std::vector<problem::St
             if (r.from == Read::From::index && !sym::as_affine(r.expression, p.axis(a).name) &&
                 sym::depends_on(r.expression, p.axis(a).name))
                 return std::nullopt;
+            if (r.from == Read::From::index) // integers from data are the same for all lanes
+                for (const std::string& name : sym::symbols(r.expression))
+                    if (name[0] == '$' && index_depends(p, s, name, a)) return std::nullopt;
             if (r.from == Read::From::stage)
                 for (size_t i = 0; i < r.access.coordinates.size(); ++i) {
                     if (!sym::depends_on(r.access.coordinates[i], p.axis(a).name)) continue;
