@@ -66,7 +66,6 @@ def onnxruntime(work: Workload, threads: int) -> tuple[Callable, dict]:
         raise NotAvailable("onnxruntime is not installed") from None
     if any(p.dtype == torch.bfloat16 for p in work.model.parameters()):
         raise NotAvailable("its CPU kernels have no bf16")
-    names = [f"x{i}" for i in range(len(work.inputs))] + list(work.keywords)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "model.onnx")
         program = torch.onnx.export(work.model, work.inputs, kwargs=work.keywords, dynamo=True, verbose=False, optimize=True)
@@ -76,7 +75,6 @@ def onnxruntime(work: Workload, threads: int) -> tuple[Callable, dict]:
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
         session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     feeds = {i.name: v.numpy() for i, v in zip(session.get_inputs(), [*work.inputs, *work.keywords.values()], strict=True)}
-    del names
     return lambda: session.run(None, feeds), {}
 
 
@@ -108,6 +106,27 @@ def openvino(work: Workload, threads: int) -> tuple[Callable, dict]:
     return call, {}
 
 
+def preallocated(work: Workload, threads: int) -> tuple[Callable, dict]:
+    """A backend that computes once and then returns the same outputs: what Dynamo and AOT cost alone."""
+    from torch._dynamo.backends.common import aot_autograd
+
+    def compile_graph(gm, example_inputs):
+        outputs = None
+
+        def run(args):
+            nonlocal outputs
+            if outputs is None:
+                outputs = gm(*args)
+            args.clear()
+            return list(outputs)
+
+        run._boxed_call = True
+        return run
+
+    backend = aot_autograd(fw_compiler=compile_graph, inference_compiler=compile_graph, keep_inference_input_mutations=True)
+    return _direct(torch.compile(work.model, backend=backend), work), {}
+
+
 ENGINES: dict[str, Callable] = {
     "eager": eager,
     "inductor": _inductor(None, False),
@@ -115,6 +134,7 @@ ENGINES: dict[str, Callable] = {
     "max-autotune-frozen": _inductor("max-autotune", True),
     "onnxruntime": onnxruntime,
     "openvino": openvino,
+    "preallocated": preallocated,
     "codetta": _codetta(False),
     "codetta-frozen": _codetta(True),
     "codetta-dynamic": _codetta(False, True),

@@ -21,7 +21,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cores", help="processors to stay on, as 0,1; default: distinct physical cores")
     parser.add_argument("--dtypes", default="f32,bf16")
     parser.add_argument("--groups", default="unfrozen,frozen")
-    parser.add_argument("--rivals", help="only these, of: " + ", ".join(n for n in ENGINES if not n.startswith("codetta")))
+    parser.add_argument("--rivals", help="only these, of: " + ", ".join(n for n in ENGINES if not n.startswith(("codetta", "prealloc"))))
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", default="", help="only cases whose name contains one of these, separated by commas")
     parser.add_argument("--json", metavar="FILE", help="write all figures here, after every row")
