@@ -245,12 +245,12 @@ private:
             b_.loop("panel", 0, sym::ceil_div(n, c.nr), [&](const Expr& j) {
                 tile::View panel = panels_.at(stage);
                 panel.offset = panel.offset + j * format.elements();
-                const tile::View acc = gemm::register_tile(b_, c, a, offsets, k_stride, panel, format.padded_k(), product.view.accumulator);
-                b_.copy(acc, {out.view.buffer,
-                              out.view.offset + top * out_row + j * c.nr,
-                              tile::make_layout({layout::IntTuple(c.mr), layout::IntTuple(c.nr)},
-                                                {layout::IntTuple(out_row), layout::IntTuple(1)}),
-                              {}});
+                gemm::register_tile(b_, c, a, offsets, k_stride, panel, format.padded_k(),
+                                    {out.view.buffer,
+                                     out.view.offset + top * out_row + j * c.nr,
+                                     tile::make_layout({layout::IntTuple(c.mr), layout::IntTuple(c.nr)},
+                                                       {layout::IntTuple(out_row), layout::IntTuple(1)}),
+                                     {}});
             });
         });
         if (st.writes.empty()) return;

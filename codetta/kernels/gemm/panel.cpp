@@ -22,19 +22,25 @@ tile::View matrix(const tile::View& memory, const Expr& offset, int64_t rows, co
             tile::make_layout({IntTuple(rows), IntTuple(columns)}, {IntTuple(row_stride), IntTuple(column_stride)}), memory.swizzle};
 }
 
-// columns x ks of b, cast to the panel's dtype when it differs, into the panel.
+// columns x ks of b, cast to the panel's dtype when it differs, into the panel. Past the last k there are zeros, whatever memory the panel lies in; what a column past the last one
+// holds is never looked at.
 void move(tile::Builder& b, const PanelFormat& format, const tile::View& from, const tile::View& to, const Expr& columns_left,
           const Expr& k_left) {
+    const int64_t rows = tile::static_size(from.layout.mode(0)), columns = tile::static_size(from.layout.mode(1));
     std::vector<tile::Limit> limits{tile::limit_of_mode(from.layout, 0, columns_left), tile::limit_of_mode(from.layout, 1, k_left)};
-    if (b.dtype(from) == format.dtype) {
+    const bool whole_k = k_left == Expr(columns);
+    if (whole_k && b.dtype(from) == format.dtype) {
         b.copy(from, to, {.limits = limits});
         return;
     }
-    const int64_t rows = tile::static_size(from.layout.mode(0)), columns = tile::static_size(from.layout.mode(1));
-    const tile::View raw = b.rmem("raw", b.dtype(from), {rows, columns}), cast = b.rmem("cast", format.dtype, {rows, columns});
-    b.copy(from, raw, {.limits = limits});
-    b.map(cast, {raw}, [](scalar::Builder&, std::span<const scalar::Value> in) { return in[0]; });
-    b.copy(cast, to);
+    tile::View piece = b.rmem("raw", b.dtype(from), {rows, columns});
+    b.copy(from, piece, {.limits = limits});
+    if (b.dtype(from) != format.dtype) {
+        const tile::View cast = b.rmem("cast", format.dtype, {rows, columns});
+        b.map(cast, {piece}, [](scalar::Builder&, std::span<const scalar::Value> in) { return in[0]; });
+        piece = cast;
+    }
+    b.copy(piece, to);
 }
 
 } // namespace

@@ -6,8 +6,8 @@
 
 namespace codetta::kernels::gemm {
 
-// Columns that a task computes together.
-inline constexpr int64_t kSwappedColumns = 64;
+// Columns that a task computes together: a multiple of every register tile's rows (3, 6, 12) and of the 16 that are transposed at a time.
+inline constexpr int64_t kSwappedColumns = 48;
 
 // @pre v.b.k_stride is 1, v.n >= kSwappedColumns, both operands in the register tile's dtype
 struct Swapped {

@@ -34,19 +34,18 @@ std::string name_of(const char* what, const View& v, const X86Config& c) {
 
 } // namespace
 
-tile::View register_tile(Builder& b, const X86Config& c, const tile::View& a, const std::vector<Expr>& rows, const Expr& k_stride,
-                         const tile::View& panel, const Expr& padded_k, DType accumulator) {
+void register_tile(Builder& b, const X86Config& c, const tile::View& a, const std::vector<Expr>& rows, const Expr& k_stride,
+                   const tile::View& panel, const Expr& padded_k, const tile::View& result) {
     const tile::AtomSet atoms = targets::atoms();
     for (const std::string& feature : atoms.get(c.atom).required) b.require(feature);
     const auto mr = static_cast<int64_t>(rows.size());
-    const tile::View acc = b.rmem("acc", accumulator, {mr, c.nr});
-    b.fill(acc, 0);
+    const DType accumulator = b.dtype(result);
     const bool evenly = mr > 1 && [&] {
         for (size_t r = 0; r < rows.size(); ++r)
             if (rows[r] != rows[0] + static_cast<int64_t>(r) * (rows[1] - rows[0])) return false;
         return true;
     }();
-    const auto steps = [&](const Expr& p0, int64_t count) {
+    const auto steps = [&](const tile::View& acc, const Expr& p0, int64_t count) {
         for (int64_t u = 0; u < count; ++u) {
             const Expr k0 = p0 + u * c.group;
             const tile::View bv = b.rmem("bv", c.dtype, {c.nr, c.group});
@@ -63,10 +62,30 @@ tile::View register_tile(Builder& b, const X86Config& c, const tile::View& a, co
                 for (int64_t r = 0; r < mr; ++r) b.mma(c.atom, tile::slice(acc, 0, r, 1), a_view(static_cast<size_t>(r), 1, 0), bv);
         }
     };
-    const Expr step = kUnroll * c.group, whole = sym::floor_div(padded_k, step) * step;
-    b.loop("p", 0, whole, step, [&](const Expr& p0) { steps(p0, kUnroll); });
-    if (!b.facts().proves(sym::eq(whole, padded_k))) b.loop("p", whole, padded_k, c.group, [&](const Expr& p0) { steps(p0, 1); });
-    return acc;
+    // The sum over from..to-1 in registers; `first`: it is the result, else it is added to what is there.
+    const auto sum = [&](const Expr& from, const Expr& to, bool first) {
+        const tile::View acc = b.rmem("acc", accumulator, {mr, c.nr});
+        b.fill(acc, 0);
+        const Expr step = kUnroll * c.group, whole = from + sym::floor_div(to - from, step) * step;
+        b.loop("p", from, whole, step, [&](const Expr& p0) { steps(acc, p0, kUnroll); });
+        if (b.facts().divisor(to - from) % (kUnroll * c.group) != 0)
+            b.loop("p", whole, to, c.group, [&](const Expr& p0) { steps(acc, p0, 1); });
+        if (!first) {
+            const tile::View before = b.rmem("before", accumulator, {mr, c.nr});
+            b.copy(result, before);
+            b.map(acc, {before, acc}, [](scalar::Builder& f, std::span<const scalar::Value> v) { return f.apply(scalar::Prim::add, {v[0], v[1]}); });
+        }
+        b.copy(acc, result);
+    };
+    const int64_t chunk = kSumChunk * c.group;
+    if (b.facts().range(padded_k).hi <= chunk + chunk / 2) {
+        sum(0, padded_k, true);
+        return;
+    }
+    sum(0, sym::min(padded_k, chunk), true);
+    const Expr chunks = sym::max(sym::floor_div(padded_k, chunk), 1) * chunk;
+    b.loop("kc", chunk, chunks, chunk, [&](const Expr& kc) { sum(kc, kc + chunk, false); });
+    if (b.facts().divisor(padded_k) % chunk != 0) b.when({sym::lt(chunks, padded_k)}, [&] { sum(chunks, padded_k, false); });
 }
 
 void convert_row(Builder& b, const tile::View& from, const Expr& k_stride, const Expr& k, const tile::View& to) {
@@ -143,8 +162,8 @@ private:
         std::vector<Expr> rows;
         for (int64_t r = 0; r < c_.mr; ++r)
             rows.push_back(c_.few_rows && !converted_a_ ? b_.let("row", sym::min(r, v_.m - 1) * row_stride) : r * row_stride);
-        const tile::View acc = register_tile(b_, c_, a, rows, k_stride, panel_, format_.padded_k(), v_.accumulator);
-        b_.copy(acc, {row_tile_.buffer, row_tile_.offset, acc.layout, {}});
+        register_tile(b_, c_, a, rows, k_stride, panel_, format_.padded_k(),
+                      {row_tile_.buffer, row_tile_.offset, tile::row_major(std::vector<int64_t>{c_.mr, c_.nr}), {}});
         epilogue(first, mt);
     }
 

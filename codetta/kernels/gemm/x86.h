@@ -20,9 +20,11 @@ struct X86Config {
 // The register tile for a target and dtypes: as many accumulators as registers allow, the rest for one row of b and a broadcast.
 base::Verdict configure(const base::Target& t, scalar::DType a, scalar::DType b, scalar::DType accumulator, X86Config& c);
 
-// acc[r, n] = sum over k of a[rows[r] + k * k_stride] * panel[k][n]: the accumulators, in registers. rows: element offsets from a.
-tile::View register_tile(tile::Builder& b, const X86Config& c, const tile::View& a, const std::vector<sym::Expr>& rows,
-                         const sym::Expr& k_stride, const tile::View& panel, const sym::Expr& padded_k, scalar::DType accumulator);
+// result[r, n] = sum over k of a[rows[r] + k * k_stride] * panel[k][n]: accumulated in registers, kSumChunk steps of k at a time, whose sums meet in `result` (mr x nr, in scratch):
+// a long sum in one go would lose more bits than a library's.
+inline constexpr int64_t kSumChunk = 256;
+void register_tile(tile::Builder& b, const X86Config& c, const tile::View& a, const std::vector<sym::Expr>& rows,
+                   const sym::Expr& k_stride, const tile::View& panel, const sym::Expr& padded_k, const tile::View& result);
 // Elements 0 .. k-1 (stride k_stride) of `from` to contiguous ones of `to`, in its dtype, zero up to converted_row(k).
 void convert_row(tile::Builder& b, const tile::View& from, const sym::Expr& k_stride, const sym::Expr& k, const tile::View& to);
 sym::Expr converted_row(const sym::Expr& k);
