@@ -49,6 +49,7 @@ double NodeView::number(std::string_view name) const {
 sym::Expr NodeView::expr(std::string_view name) const {
     const Attribute& a = attribute(name);
     if (const auto* integer = std::get_if<int64_t>(&a)) return *integer;
+    if (const auto* flag = std::get_if<bool>(&a)) return static_cast<int64_t>(*flag);
     return attribute_as<sym::Expr>(*this, name);
 }
 

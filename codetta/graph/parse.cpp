@@ -50,6 +50,8 @@ private:
             return f();
         } catch (const base::UserError& e) {
             at_.fail(e.what());
+        } catch (const base::InternalError&) { // of arithmetic on sizes
+            at_.fail("a number is too large");
         }
     }
 
@@ -70,7 +72,7 @@ private:
         std::vector<sym::Expr> shape = expr_list();
         for (const sym::Expr& e : shape)
             if (e.constant() && *e.constant() < 0) at_.fail(fmt::format("a size is {}", *e.constant()));
-        TensorType result = contiguous(t, std::move(shape));
+        TensorType result = guarded([&] { return contiguous(t, std::move(shape)); });
         if (at_.eat("strides")) result.strides = expr_list();
         if (result.strides.size() != result.shape.size()) at_.fail("as many strides as sizes are needed");
         return result;

@@ -5,6 +5,7 @@
 
 #include "codetta/base/error.h"
 #include "codetta/graph/op_def.h"
+#include "codetta/problem/problem.h"
 
 namespace codetta::graph {
 
@@ -46,8 +47,10 @@ private:
             for (const sym::Expr& e : g_.type(i.value).shape)
                 if (e.kind() == sym::Kind::symbol) symbols_.insert(e.name());
         }
-        for (const std::string& s : symbols_)
+        for (const std::string& s : symbols_) {
+            CODETTA_USER_CHECK(problem::is_name(s), "graph '{}': '{}' is no name for a size", g_.name, s);
             CODETTA_USER_CHECK(!is_axis_name(s), "graph '{}': a size symbol may not be called '{}': i0, r0 ... are axes", g_.name, s);
+        }
     }
 
     void check_symbols(const sym::Expr& e, const std::string& where) const {
@@ -98,6 +101,12 @@ private:
             apply_signature(ops_.signature(n.op), checked);
         } catch (const base::UserError& e) {
             throw base::UserError(e.message(), where(n));
+        }
+        for (const auto& [key, value] : checked.attributes) {
+            const std::string what = fmt::format("attribute '{}' of {}", key, where(n));
+            if (const auto* e = std::get_if<sym::Expr>(&value)) check_symbols(*e, what);
+            if (const auto* list = std::get_if<std::vector<sym::Expr>>(&value))
+                for (const sym::Expr& e : *list) check_symbols(e, what);
         }
         std::vector<TensorType> types = ops_.infer(g_, checked);
         CODETTA_USER_CHECK(types.size() == n.outputs.size(), "graph '{}': {} has {} outputs, not {}", g_.name, where(n), types.size(),

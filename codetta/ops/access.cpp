@@ -136,6 +136,7 @@ Where strided_access(const NodeView& n, const std::vector<Expr>& index) {
     TensorType x = n.input(0);
     std::vector<Expr> strides = n.exprs("stride"),
                       base = n.has("base_strides") ? n.exprs("base_strides") : graph::contiguous(x.dtype, x.shape).strides;
+    CODETTA_USER_CHECK(strides.size() == index.size(), "size and stride need equally many entries");
     CODETTA_USER_CHECK(base.size() == x.rank(), "base_strides needs {} entries", x.rank());
     Expr linear = n.expr("offset");
     for (size_t d = 0; d < index.size(); ++d) linear = linear + index[d] * strides[d];

@@ -180,6 +180,11 @@ OpDef attention_backward() {
         for (size_t d = 0; d + 3 < rank; ++d)
             CODETTA_USER_CHECK(q.shape[d] == k.shape[d], "the backward does not broadcast k {} over q {}", shape_text(k.shape),
                                shape_text(q.shape));
+        std::vector<Expr> rows(q.shape.begin(), q.shape.end() - 1), out = rows;
+        out.push_back(n.input(3).shape.back());
+        CODETTA_USER_CHECK(n.input(0).shape == out && n.input(4).shape == out && n.input(5).shape == rows,
+                           "grad {}, out {} and logsumexp {} must be {}, {} and {}", shape_text(n.input(0).shape),
+                           shape_text(n.input(4).shape), shape_text(n.input(5).shape), shape_text(out), shape_text(out), shape_text(rows));
         std::vector<TensorType> types;
         for (size_t i = 1; i <= 3; ++i) types.push_back(graph::contiguous(n.input(i).dtype, n.input(i).shape));
         return types;

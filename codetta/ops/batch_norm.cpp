@@ -84,6 +84,7 @@ OpDef batch_norm_backward() {
                  "running statistics).";
     op.infer = [](const NodeView& n) {
         TensorType x = n.input(1);
+        CODETTA_USER_CHECK(x.rank() >= 2, "x needs at least 2 dimensions");
         CODETTA_USER_CHECK(n.input(0).shape == x.shape, "grad is {}, not {}", shape_text(n.input(0).shape), shape_text(x.shape));
         TensorType affine = graph::contiguous(n.has_input(4) ? n.input(4).dtype : x.dtype, {x.shape[1]});
         return std::vector{graph::contiguous(x.dtype, x.shape), affine, affine};

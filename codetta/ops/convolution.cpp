@@ -231,7 +231,10 @@ OpDef convolution_backward() {
     op.signature = "(grad, x, w) " + kGeometry;
     op.summary = "aten.convolution_backward (not transposed): gradients of x, w and the bias.";
     op.infer = [](const NodeView& n) {
-        TensorType x = n.input(1), w = n.input(2);
+        TensorType grad = n.input(0), x = n.input(1), w = n.input(2);
+        CODETTA_USER_CHECK(x.rank() >= 3 && w.rank() == x.rank() && grad.rank() == x.rank(),
+                           "grad, x and w need equally many dimensions, at least 3");
+        geometry_of(n, x.rank() - 2);
         return std::vector{graph::contiguous(x.dtype, x.shape), graph::contiguous(w.dtype, w.shape),
                            graph::contiguous(w.dtype, {w.shape[0]})};
     };

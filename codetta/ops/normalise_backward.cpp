@@ -35,7 +35,11 @@ OpDef native_layer_norm_backward() {
     op.signature = "(grad, x, mean, rstd, weight?, bias?) normalized_shape: exprs";
     op.kind = graph::OpKind::normalise;
     op.summary = "aten.native_layer_norm_backward: gradients of x, weight and bias.";
-    op.infer = [](const NodeView& n) { return gradient_types(n, n.exprs("normalized_shape"), 4); };
+    op.infer = [](const NodeView& n) {
+        std::vector<Expr> normal = n.exprs("normalized_shape"), x = n.input(1).shape;
+        CODETTA_USER_CHECK(normal.size() <= x.size(), "normalized_shape {} is longer than {}", shape_text(normal), shape_text(x));
+        return gradient_types(n, normal, 4);
+    };
     op.decompose = [](const NodeView& n, GraphBuilder& b) {
         Compose c(b);
         auto in = [&](size_t i) { return *n.node->inputs[i]; };
@@ -61,7 +65,11 @@ OpDef native_group_norm_backward() {
     op.signature = "(grad, x, mean, rstd, weight?) groups: int";
     op.kind = graph::OpKind::normalise;
     op.summary = "aten.native_group_norm_backward: gradients of x, weight and bias.";
-    op.infer = [](const NodeView& n) { return gradient_types(n, {n.input(1).shape[1]}, 4); };
+    op.infer = [](const NodeView& n) {
+        CODETTA_USER_CHECK(n.input(1).rank() >= 2, "x needs at least 2 dimensions");
+        CODETTA_USER_CHECK(n.integer("groups") > 0, "groups is {}", n.integer("groups"));
+        return gradient_types(n, {n.input(1).shape[1]}, 4);
+    };
     op.decompose = [](const NodeView& n, GraphBuilder& b) {
         Compose c(b);
         auto in = [&](size_t i) { return *n.node->inputs[i]; };

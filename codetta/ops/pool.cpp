@@ -322,7 +322,11 @@ OpDef adaptive_avg_pool2d_backward() {
     op.kind = graph::OpKind::reduce;
     op.signature = "(grad, x)";
     op.summary = "aten._adaptive_avg_pool2d_backward; only x's shape matters.";
-    op.infer = [](const NodeView& n) { return std::vector{graph::contiguous(n.input(1).dtype, n.input(1).shape)}; };
+    op.infer = [](const NodeView& n) {
+        TensorType grad = n.input(0), x = n.input(1);
+        CODETTA_USER_CHECK(x.rank() >= 3 && grad.rank() == x.rank(), "grad and x need equally many dimensions, at least 3");
+        return std::vector{graph::contiguous(x.dtype, x.shape)};
+    };
     op.lower = [](const NodeView& n) {
         Lowering low(n);
         TensorType grad = n.input(0), x = n.input(1);

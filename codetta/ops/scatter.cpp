@@ -94,7 +94,10 @@ OpDef as_strided_scatter() {
     return updated_copy(
         "as_strided_scatter", "(x, source) size: exprs, stride: exprs, offset: expr = 0, base_strides: exprs?",
         "aten.as_strided_scatter: x with the strided part of its memory replaced by source.",
-        [](const NodeView& n) { check_source(n, n.exprs("size")); },
+        [](const NodeView& n) {
+            CODETTA_USER_CHECK(n.exprs("size").size() == n.exprs("stride").size(), "size and stride need equally many entries");
+            check_source(n, n.exprs("size"));
+        },
         [](Lowering& low, const NodeView& n) {
             Loops loops = low.loops(n.input(1).shape);
             low.write(low.stage({.name = "part", .axes = loops.axes, .reads = {low.read(1, loops.index)}}), 0,

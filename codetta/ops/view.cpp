@@ -209,6 +209,10 @@ std::vector<OpDef> view_ops() {
                        [](const NodeView& n) {
                            std::vector<Expr> shape = n.input(0).shape;
                            size_t dim = dimension(n.integer("dim"), shape.size());
+                           CODETTA_USER_CHECK(!shape.empty() && n.integer("size") >= 0 && n.integer("step") > 0,
+                                              "a window needs a dimension, a size and a positive step");
+                           CODETTA_USER_CHECK(!n.facts().refutes(sym::le(n.integer("size"), shape[dim])), "a window of {} does not fit {}",
+                                              n.integer("size"), sym::to_string(shape[dim]));
                            shape[dim] = n.facts().simplify(sym::floor_div(shape[dim] - n.integer("size"), n.integer("step")) + 1);
                            shape.emplace_back(n.integer("size"));
                            return shape;

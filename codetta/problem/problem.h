@@ -127,6 +127,8 @@ Problem parse_problem(std::string_view text); // UserError "line L, column C: ..
 // Every id in range, SSA order, names unique, dtypes of reads and body agree, coordinates have the right count and known symbols, combiners
 // are those of their name, each `out` is written. InternalError naming stage and operand.
 void verify(const Problem& p);
+// Whether an axis, operand, stage or size may be called so: an identifier that is no word of the text form.
+bool is_name(std::string_view s);
 // A key equal for problems that differ only in names of axes, operands, stages and the problem (size symbols keep their names and facts).
 std::string canonical_key(const Problem& p);
 

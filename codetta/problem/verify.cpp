@@ -11,12 +11,16 @@ namespace {
 constexpr std::array<std::string_view, 14> kWords = {"if",    "else",    "where",  "and",     "let",  "do",    "checked",
                                                      "index", "strides", "frozen", "aliases", "true", "false", "scan"};
 
+} // namespace
+
 bool is_name(std::string_view s) {
     auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
     if (s.empty() || !letter(s[0])) return false;
     return std::ranges::all_of(s, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); }) &&
            std::ranges::find(kWords, s) == kWords.end();
 }
+
+namespace {
 
 class Verifier {
 public:

@@ -1,5 +1,6 @@
 // The parser and the verifier of graphs: any text either gives a UserError or a graph that prints and parses back to itself, and whose ops
 // can be inferred.
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -22,11 +23,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (graph::to_string(graph::parse_graph(printed, graph::large_constants(g))) != printed) std::abort();
     try {
         graph::verify(g, ops);
+        for (const graph::Node& n : g.nodes)
+            if (ops.get(n.op).lower) problem::verify(ops.lower(g, n));
     } catch (const base::UserError&) {
     } catch (const base::InternalError& e) {
         // Sizes that leave 64 bits, and products of very many sums, are found when expressions meet.
         const std::string_view what = e.what();
-        if (what.find("does not fit 64 bits") == what.npos && what.find("is not written out") == what.npos) std::abort();
+        if (what.find("does not fit 64 bits") == what.npos && what.find("is not written out") == what.npos) {
+            std::fprintf(stderr, "%s\n", e.what());
+            std::abort();
+        }
     }
     return 0;
 }
