@@ -112,6 +112,7 @@ llvm::Value* Memory::load(const Access& a, int lanes, const Span& valid, llvm::C
     auto* slot = ir_.slot(one, lanes, 64);
     ir_.b.CreateAlignedStore(fill, slot, llvm::Align(64));
     llvm::Value* first = address(a);
+    (void)k_.integers.emit(a.stride); // outside of the loop, which may not be entered: later code finds it again
     ir_.loop(valid.begin ? valid.begin : ir_.i64(0), valid.end, ir_.i64(1), false, [&](llvm::Value* lane) {
         auto* value = tag(ir_.b.CreateAlignedLoad(one, lane_address(a, first, lane), natural(one)), a);
         ir_.b.CreateAlignedStore(value, ir_.b.CreateInBoundsGEP(one, slot, lane), natural(one));
@@ -133,6 +134,7 @@ void Memory::store(llvm::Value* value, const Access& a, const Span& valid) {
     auto* slot = ir_.slot(one, lanes, 64);
     ir_.b.CreateAlignedStore(value, slot, llvm::Align(64));
     llvm::Value* first = address(a);
+    (void)k_.integers.emit(a.stride); // outside of the loop, which may not be entered: later code finds it again
     ir_.loop(valid.begin ? valid.begin : ir_.i64(0), valid.end, ir_.i64(1), false, [&](llvm::Value* lane) {
         auto* moved = ir_.b.CreateAlignedLoad(one, ir_.b.CreateInBoundsGEP(one, slot, lane), natural(one));
         tag(ir_.b.CreateAlignedStore(moved, lane_address(a, first, lane), natural(one)), a);
