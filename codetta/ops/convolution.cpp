@@ -25,6 +25,7 @@ Geometry geometry_of(const NodeView& n, size_t spatial) {
         CODETTA_USER_CHECK(list->size() == spatial, "stride, padding and dilation need {} entries each", spatial);
     CODETTA_USER_CHECK(g.groups > 0, "groups is {}", g.groups);
     for (int64_t s : g.stride) CODETTA_USER_CHECK(s > 0, "a stride is {}", s);
+    for (int64_t d : g.dilation) CODETTA_USER_CHECK(d > 0, "a dilation is {}", d);
     return g;
 }
 

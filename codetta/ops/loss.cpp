@@ -24,6 +24,9 @@ void check_loss(const NodeView& n, size_t x, size_t target) {
     check_index(n.input(target));
     CODETTA_USER_CHECK(n.input(x).rank() == 2 && n.input(target).rank() == 1,
                        "x must have 2 dimensions and target 1 (unsqueeze a single row)");
+    size_t weight = target + 1;
+    CODETTA_USER_CHECK(!n.has_input(weight) || n.input(weight).shape == std::vector{n.input(x).shape[1]},
+                       "weight is {}, not one number for each class", shape_text(n.input(weight).shape));
 }
 
 // Rows where target is not ignore_index; the class is checked there.
@@ -103,6 +106,10 @@ OpDef nll_loss_backward() {
     op.summary = "aten.nll_loss_backward: -grad * weight at each row's class, over the total weight for the mean.";
     op.infer = [](const NodeView& n) {
         check_loss(n, 1, 2);
+        std::vector<Expr> want;
+        if (reduction_of(n) == Reduction::none) want.push_back(n.input(1).shape[0]);
+        CODETTA_USER_CHECK(n.input(0).shape == want, "grad is {}, not {}", shape_text(n.input(0).shape), shape_text(want));
+        CODETTA_USER_CHECK(!n.has_input(4) || n.input(4).rank() == 0, "total_weight must be 0-d");
         CODETTA_USER_CHECK(n.has_input(4) || reduction_of(n) != Reduction::mean, "operand 'total_weight' is missing");
         return std::vector{graph::contiguous(n.input(1).dtype, n.input(1).shape)};
     };

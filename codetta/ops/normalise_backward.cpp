@@ -22,6 +22,8 @@ ValueId input_gradient(Compose& c, ValueId g, ValueId xhat, ValueId rstd, const 
 }
 
 std::vector<TensorType> gradient_types(const NodeView& n, const std::vector<Expr>& affine_shape, size_t weight) {
+    check_domain(Domain::floating, n.input(1).dtype);
+    check_domain(Domain::floating, n.input(0).dtype);
     TensorType x = n.input(1);
     CODETTA_USER_CHECK(n.input(0).shape == x.shape, "grad is {}, not {}", shape_text(n.input(0).shape), shape_text(x.shape));
     DType t = n.has_input(weight) ? n.input(weight).dtype : x.dtype;

@@ -26,6 +26,9 @@ Window window_of(const NodeView& n) {
         if (list->size() == 1) list->push_back(list->front());
         CODETTA_USER_CHECK(list->size() == 2, "kernel, stride, padding and dilation need 2 entries each");
     }
+    for (size_t d = 0; d < 2; ++d)
+        CODETTA_USER_CHECK(w.kernel[d] > 0 && w.stride[d] > 0 && w.dilation[d] > 0 && w.padding[d] >= 0,
+                           "kernel, stride and dilation must be positive, padding not negative");
     return w;
 }
 
@@ -218,6 +221,7 @@ OpDef avg_pool2d_backward() {
     op.signature = "(grad, x) " + kAverage;
     op.summary = "aten.avg_pool2d_backward; only x's shape matters.";
     op.infer = [](const NodeView& n) {
+        check_domain(Domain::floating, common_dtype(n));
         TensorType x = n.input(1);
         std::vector<Expr> want = pooled_shape(n, x.shape, window_of(n));
         CODETTA_USER_CHECK(n.input(0).shape == want, "grad is {}, not {}", shape_text(n.input(0).shape), shape_text(want));
@@ -323,6 +327,7 @@ OpDef adaptive_avg_pool2d_backward() {
     op.signature = "(grad, x)";
     op.summary = "aten._adaptive_avg_pool2d_backward; only x's shape matters.";
     op.infer = [](const NodeView& n) {
+        check_domain(Domain::floating, common_dtype(n));
         TensorType grad = n.input(0), x = n.input(1);
         CODETTA_USER_CHECK(x.rank() >= 3 && grad.rank() == x.rank(), "grad and x need equally many dimensions, at least 3");
         return std::vector{graph::contiguous(x.dtype, x.shape)};
