@@ -20,12 +20,23 @@ struct Compiled {
     std::unique_ptr<llvm::Module> module;
 };
 
+// LLVM ends the process when it meets vectors that its machine has no registers for, so it is told of none that lack their features.
+void check_machine(const base::Target& target) {
+    const auto told = [&](std::string_view feature) {
+        return (target.llvm_features + ",").find(fmt::format("+{},", feature)) != std::string::npos;
+    };
+    CODETTA_CHECK(!target.llvm_cpu.empty() && !target.llvm_features.empty(), "the target '{}' does not say what LLVM is told", target.name);
+    CODETTA_CHECK(target.vector_bits != 256 || told("avx2"), "the target '{}' has vectors of 256 bits without avx2", target.name);
+    CODETTA_CHECK(target.vector_bits != 512 || told("avx512f"), "the target '{}' has vectors of 512 bits without avx512f", target.name);
+}
+
 std::unique_ptr<Compiled> make_module(const tile::Program& program, const tile::AtomSet& atoms, const base::Target& target,
                                       bool optimised) {
     for (const auto& feature : program.required)
         if (!target.has(feature))
             throw base::UserError(fmt::format("the kernel '{}' needs {}, which the target {} lacks", program.name, feature, target.name),
                                   {}, "choose another target or let the choice be made by 'auto'");
+    check_machine(target);
     auto made = std::make_unique<Compiled>();
     const bool grid = std::holds_alternative<tile::Grid>(program.frame);
     made->machine = grid ? nvptx::make_target_machine(target) : make_target_machine(target);

@@ -36,6 +36,7 @@ Expr StageEmitter::lane_index(AxisId a) const { return lane_axis_ == a ? index(a
 StageEmitter::Place StageEmitter::place(const Stage& st, const problem::Access& access, const View& memory,
                                         const std::vector<Expr>& strides, const sym::Substitution& indices) {
     Place at;
+    at.indices = indices;
     const Expr where = address(access, strides);
     const std::string* lane = lane_name();
     Expr step = 0;
@@ -127,11 +128,13 @@ Argument StageEmitter::read(const Stage& st, const Read& r) {
 
 View StageEmitter::load(const Stage& st, const problem::Access& access, const View& memory, const std::vector<Expr>& strides,
                         scalar::DType dtype, const std::string& name) {
-    const sym::Substitution by = indices(st, access);
-    const Place at = place(st, access, memory, strides, by);
+    return load(access, place(st, access, memory, strides, indices(st, access)), dtype, name);
+}
+
+View StageEmitter::load(const problem::Access& access, const Place& at, scalar::DType dtype, const std::string& name) {
     const View fragment = b_.rmem(name + "_v", dtype, {at.per_lane ? lanes_ : 1});
     const auto copy = [&] {
-        checks(access, name, by);
+        checks(access, name, at.indices);
         b_.copy(at.view, fragment, {.limits = at.limits, .fill = access.fill});
     };
     if (at.conditions.empty())
@@ -146,7 +149,12 @@ View StageEmitter::spread(const View& v, bool per_lane) const { return lane_axis
 View StageEmitter::read_stage(const Stage& st, const Read& r) {
     const StageValue& from = values_[r.source];
     const Stage& source = p_.stages[r.source];
-    if (!from.in_scratch) return spread(from.view, from.per_lane);
+    if (!from.in_scratch && r.access.guard.empty()) return spread(from.view, from.per_lane);
+    if (!from.in_scratch) {
+        Place at = place(st, r.access, from.view, std::vector<Expr>(r.access.coordinates.size(), Expr(0)), indices(st, r.access));
+        if (from.per_lane) at.view = from.view, at.per_lane = true;
+        return load(r.access, at, source.dtype(), source.name);
+    }
     // Relative axes count from their index now; what is left of them are the lanes.
     View memory = from.view;
     for (size_t i = 0; i < source.axes.size(); ++i)

@@ -60,6 +60,7 @@ private:
         tile::View view;
         std::vector<tile::Limit> limits;
         tile::Conditions conditions; // hold or fail for all lanes alike
+        sym::Substitution indices;   // of `$i`
         bool per_lane = false;
     };
     Place place(const problem::Stage& st, const problem::Access& access, const tile::View& memory, const std::vector<sym::Expr>& strides,
@@ -74,6 +75,7 @@ private:
     tile::View read_stage(const problem::Stage& st, const problem::Read& r);
     tile::View load(const problem::Stage& st, const problem::Access& access, const tile::View& memory,
                     const std::vector<sym::Expr>& strides, scalar::DType dtype, const std::string& name);
+    tile::View load(const problem::Access& access, const Place& at, scalar::DType dtype, const std::string& name);
     tile::View spread(const tile::View& v, bool per_lane) const;
     const std::string* lane_name() const { return lane_axis_ ? &p_.axis(*lane_axis_).name : nullptr; }
 

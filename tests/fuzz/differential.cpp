@@ -1,7 +1,7 @@
 // Random graphs: the interpreters (in double; with every rounding) against compiled code on every target that this machine runs.
 //   differential --seeds 1..5000 [--target x86_avx2] [--minutes 30] [--print SEED] [--in-process]
-// Each graph runs in a process of its own, so that a crash is one failure more. Prints the seed, the text (made as small as it goes) and the
-// cause of each failure, then how often every op met every dtype; returns 1 when anything failed.
+// Each graph runs in a process of its own, so that a crash is one failure more. Prints the seed, the text (made as small as it goes) and
+// the cause of each failure, then how often every op met every dtype; returns 1 when anything failed.
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -38,7 +38,9 @@ struct Failure {
 };
 
 enum class Sort : uint8_t { finite, infinite, negative_infinite, nan };
-Sort sort_of(double v) { return std::isnan(v) ? Sort::nan : !std::isinf(v) ? Sort::finite : v > 0 ? Sort::infinite : Sort::negative_infinite; }
+Sort sort_of(double v) {
+    return std::isnan(v) ? Sort::nan : !std::isinf(v) ? Sort::finite : v > 0 ? Sort::infinite : Sort::negative_infinite;
+}
 
 // got against the value in double; `rounded` shows how far rounding alone may go.
 std::optional<std::string> differs(const HostArray& got, const HostArray& exact, const HostArray& rounded, double unit) {
@@ -60,15 +62,19 @@ std::optional<std::string> differs(const HostArray& got, const HostArray& exact,
         if (result) return;
         const scalar::Scalar g = got.load(at), e = exact.load(at), r = rounded.load(at);
         bool same = true;
-        if (!scalar::is_float(t)) same = g.i == scalar::as_integer(e) || g.i == r.i;
-        else if (sort_of(e.f) != sort_of(r.f)) return; // rounding decides
-        else if (!std::isfinite(e.f)) same = sort_of(g.f) == sort_of(e.f);
-        else same = std::isfinite(g.f) && std::fabs(g.f - e.f) <= 8 * worst_rounded + 16 * unit * (std::fabs(e.f) + rms);
+        if (!scalar::is_float(t))
+            same = g.i == scalar::as_integer(e) || g.i == r.i;
+        else if (sort_of(e.f) != sort_of(r.f))
+            return; // rounding decides
+        else if (!std::isfinite(e.f))
+            same = sort_of(g.f) == sort_of(e.f);
+        else
+            same = std::isfinite(g.f) && std::fabs(g.f - e.f) <= 8 * worst_rounded + 16 * unit * (std::fabs(e.f) + std::max(rms, 1.0));
         if (same) return;
         std::string place;
         for (const int64_t i : at) place += (place.empty() ? "" : ", ") + std::to_string(i);
         result = scalar::is_float(t) ? fmt::format("[{}] is {}, must be {} (with roundings {}, tolerance {})", place, g.f, e.f, r.f,
-                                                   8 * worst_rounded + 16 * unit * (std::fabs(e.f) + rms))
+                                                   8 * worst_rounded + 16 * unit * (std::fabs(e.f) + std::max(rms, 1.0)))
                                      : fmt::format("[{}] is {}, must be {}", place, g.i, scalar::as_integer(e));
     });
     return result;
@@ -90,7 +96,9 @@ Interpreted interpreted(const RandomGraph& g, const graph::OpSet& ops, const sym
     result.arguments = make_arguments(g, sizes, seed);
     try {
         result.outputs = graph::interpret(g.graph, ops, result.arguments, size_arguments(g.graph, sizes), exact);
-    } catch (const base::IndexError& e) { result.index_error = e.message(); }
+    } catch (const base::IndexError& e) {
+        result.index_error = e.message();
+    }
     return result;
 }
 
@@ -115,7 +123,8 @@ std::optional<Failure> run_on(const RandomGraph& g, const graph::OpSet& ops, con
                 if (rounded.index_error.empty()) return Failure{"index", fmt::format("call{}: {}", at, e.what())};
                 continue;
             }
-            if (!rounded.index_error.empty()) return Failure{"no index error", fmt::format("call{}: must fail: {}", at, rounded.index_error)};
+            if (!rounded.index_error.empty())
+                return Failure{"no index error", fmt::format("call{}: must fail: {}", at, rounded.index_error)};
             if (tally) ++tally->calls;
             for (size_t i = 0; i < got.size(); ++i) {
                 const graph::Output& o = g.graph.outputs[i];
@@ -141,7 +150,8 @@ std::optional<Failure> run_on(const RandomGraph& g, const graph::OpSet& ops, con
 }
 
 // g with only these outputs, what they need and the nodes that write in place; values in `given` come from outside.
-std::optional<RandomGraph> part(const RandomGraph& g, const graph::OpSet& ops, const std::vector<graph::Output>& outputs, const std::vector<bool>& without) {
+std::optional<RandomGraph> part(const RandomGraph& g, const graph::OpSet& ops, const std::vector<graph::Output>& outputs,
+                                const std::vector<bool>& without) {
     const graph::Graph& old = g.graph;
     std::vector<bool> needed(old.values.size(), false);
     for (const graph::Output& o : outputs)
@@ -194,7 +204,9 @@ std::optional<RandomGraph> part(const RandomGraph& g, const graph::OpSet& ops, c
     result.graph = std::move(small);
     try {
         graph::verify(result.graph, ops);
-    } catch (const std::exception&) { return std::nullopt; }
+    } catch (const std::exception&) {
+        return std::nullopt;
+    }
     return result;
 }
 
@@ -205,7 +217,8 @@ RandomGraph shrunk(RandomGraph g, const graph::OpSet& ops, const base::Target& t
         const auto attempt = [&](const std::vector<graph::Output>& outputs, const std::vector<bool>& without) {
             if (std::chrono::steady_clock::now() - start > std::chrono::seconds(60)) return false;
             const auto candidate = part(g, ops, outputs, without);
-            if (!candidate || (candidate->graph.nodes.size() >= g.graph.nodes.size() && outputs.size() >= g.graph.outputs.size())) return false;
+            if (!candidate || (candidate->graph.nodes.size() >= g.graph.nodes.size() && outputs.size() >= g.graph.outputs.size()))
+                return false;
             const auto still = run_on(*candidate, ops, target, seed, nullptr);
             if (!still || still->kind != failure.kind) return false;
             g = *candidate, failure = *still;
@@ -264,8 +277,8 @@ bool run_seed(uint64_t seed, const graph::OpSet& ops, const Templates& templates
         if (auto failure = run_on(g, ops, target, seed, &tally)) {
             const std::string first = failure->text;
             const RandomGraph small = shrunk(g, ops, target, seed, *failure);
-            std::printf("seed %llu on %s: %s\n  smaller: %s\n%s\n", static_cast<unsigned long long>(seed), target.name.c_str(), first.c_str(),
-                        failure->text.c_str(), graph::to_string(small.graph).c_str());
+            std::printf("seed %llu on %s: %s\n  smaller: %s\n%s\n", static_cast<unsigned long long>(seed), target.name.c_str(),
+                        first.c_str(), failure->text.c_str(), graph::to_string(small.graph).c_str());
             return false;
         }
     return true;
@@ -286,8 +299,11 @@ bool run_apart(uint64_t seed, const graph::OpSet& ops, const Templates& template
         std::string text;
         try {
             text = graph::to_string(make_random_graph(ops, templates, seed).graph);
-        } catch (const std::exception& e) { text = e.what(); }
-        std::printf("seed %llu: signal %d (%s)\n%s\n", static_cast<unsigned long long>(seed), WTERMSIG(status), strsignal(WTERMSIG(status)), text.c_str());
+        } catch (const std::exception& e) {
+            text = e.what();
+        }
+        std::printf("seed %llu: signal %d (%s)\n%s\n", static_cast<unsigned long long>(seed), WTERMSIG(status), strsignal(WTERMSIG(status)),
+                    text.c_str());
     }
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
@@ -310,12 +326,15 @@ void print(const Tally& t, const graph::OpSet& ops) {
     }
     std::printf("%-30s", "all");
     for (const uint64_t n : of_dtype) std::printf("%6llu", static_cast<unsigned long long>(n));
-    std::printf("\n%llu graphs, %llu nodes, %llu calls, %llu outputs compared, %llu regions on reference; least seen op: %s (%llu)\n"
-                "graphs with symbolic sizes %llu, strided inputs %llu, empty arrays %llu, aliased inputs %llu, in place %llu, frozen %llu; nodes refused by ops %llu\n",
-                static_cast<unsigned long long>(t.graphs), static_cast<unsigned long long>(t.nodes), static_cast<unsigned long long>(t.calls),
-                static_cast<unsigned long long>(t.compared), static_cast<unsigned long long>(t.on_reference), rare.c_str(), static_cast<unsigned long long>(fewest),
-                static_cast<unsigned long long>(t.symbolic), static_cast<unsigned long long>(t.strided), static_cast<unsigned long long>(t.empty),
-                static_cast<unsigned long long>(t.aliased), static_cast<unsigned long long>(t.in_place), static_cast<unsigned long long>(t.frozen), static_cast<unsigned long long>(t.refused));
+    std::printf(
+        "\n%llu graphs, %llu nodes, %llu calls, %llu outputs compared, %llu regions on reference; least seen op: %s (%llu)\n"
+        "graphs with symbolic sizes %llu, strided inputs %llu, empty arrays %llu, aliased inputs %llu, in place %llu, frozen %llu; nodes "
+        "refused by ops %llu\n",
+        static_cast<unsigned long long>(t.graphs), static_cast<unsigned long long>(t.nodes), static_cast<unsigned long long>(t.calls),
+        static_cast<unsigned long long>(t.compared), static_cast<unsigned long long>(t.on_reference), rare.c_str(),
+        static_cast<unsigned long long>(fewest), static_cast<unsigned long long>(t.symbolic), static_cast<unsigned long long>(t.strided),
+        static_cast<unsigned long long>(t.empty), static_cast<unsigned long long>(t.aliased), static_cast<unsigned long long>(t.in_place),
+        static_cast<unsigned long long>(t.frozen), static_cast<unsigned long long>(t.refused));
 }
 
 int run(int argc, char** argv) {
@@ -331,10 +350,14 @@ int run(int argc, char** argv) {
             first = last = std::stoull(value);
             if (dots != value.npos) last = std::stoull(value.substr(dots + 2));
             ++i;
-        } else if (word == "--target") only = value, ++i;
-        else if (word == "--minutes") minutes = std::stod(value), ++i;
-        else if (word == "--in-process") apart = false;
-        else if (word == "--print") show = true;
+        } else if (word == "--target")
+            only = value, ++i;
+        else if (word == "--minutes")
+            minutes = std::stod(value), ++i;
+        else if (word == "--in-process")
+            apart = false;
+        else if (word == "--print")
+            show = true;
         else {
             std::fprintf(stderr, "differential --seeds A..B [--target NAME] [--minutes M] [--in-process] [--print]\n");
             return 2;
@@ -356,11 +379,14 @@ int run(int argc, char** argv) {
     uint64_t failures = 0, seed = first;
     for (; seed <= last; ++seed) {
         if (minutes > 0 && std::chrono::steady_clock::now() - start > std::chrono::duration<double>(minutes * 60)) break;
-        if (show) std::printf("seed %llu\n%s\n", static_cast<unsigned long long>(seed), graph::to_string(make_random_graph(ops, templates, seed).graph).c_str());
+        if (show)
+            std::printf("seed %llu\n%s\n", static_cast<unsigned long long>(seed),
+                        graph::to_string(make_random_graph(ops, templates, seed).graph).c_str());
         failures += !(apart ? run_apart(seed, ops, templates, targets, tally) : run_seed(seed, ops, templates, targets, tally));
     }
     print(tally, ops);
-    std::printf("seeds %llu..%llu: %llu failures\n", static_cast<unsigned long long>(first), static_cast<unsigned long long>(seed - 1), static_cast<unsigned long long>(failures));
+    std::printf("seeds %llu..%llu: %llu failures\n", static_cast<unsigned long long>(first), static_cast<unsigned long long>(seed - 1),
+                static_cast<unsigned long long>(failures));
     return failures > 0;
 }
 

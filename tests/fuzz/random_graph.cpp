@@ -21,21 +21,62 @@ using Exprs = std::vector<sym::Expr>;
 constexpr int64_t most_elements = 3000;
 
 // Results jump where these meet rounded operands, so their float operands are values that nothing has rounded.
-const std::set<std::string, std::less<>> jumping = {
-    "sign", "floor", "ceil", "trunc", "round", "eq", "ne", "lt", "le", "gt", "ge", "logical_not", "logical_and", "logical_or", "logical_xor",
-    "remainder", "fmod", "argmax", "argmin", "any", "all", "isnan", "isinf", "max_pool2d_with_indices", "threshold_backward",
-    "hardswish_backward", "hardsigmoid_backward", "leaky_relu_backward", "elu_backward", "softplus_backward", "reciprocal", "div"};
+const std::set<std::string, std::less<>> jumping = {"sign",
+                                                    "floor",
+                                                    "ceil",
+                                                    "trunc",
+                                                    "round",
+                                                    "eq",
+                                                    "ne",
+                                                    "lt",
+                                                    "le",
+                                                    "gt",
+                                                    "ge",
+                                                    "logical_not",
+                                                    "logical_and",
+                                                    "logical_or",
+                                                    "logical_xor",
+                                                    "remainder",
+                                                    "fmod",
+                                                    "argmax",
+                                                    "argmin",
+                                                    "any",
+                                                    "all",
+                                                    "isnan",
+                                                    "isinf",
+                                                    "max_pool2d_with_indices",
+                                                    "threshold_backward",
+                                                    "hardswish_backward",
+                                                    "hardsigmoid_backward",
+                                                    "leaky_relu_backward",
+                                                    "elu_backward",
+                                                    "softplus_backward",
+                                                    "reciprocal",
+                                                    "div"};
 
-const std::set<std::string, std::less<>> copying = {"permute", "expand", "unsqueeze", "squeeze", "slice", "select", "alias", "view", "diagonal",
-                                                    "unfold", "cat", "stack", "repeat", "roll", "flip", "clone", "gather", "index_select",
-                                                    "index", "embedding", "tril", "triu"};
+const std::set<std::string, std::less<>> copying = {
+    "permute", "expand", "unsqueeze", "squeeze", "slice", "select", "alias",        "view",  "diagonal",  "unfold", "cat",
+    "stack",   "repeat", "roll",      "flip",    "clone", "gather", "index_select", "index", "embedding", "tril",   "triu"};
 
 // Their operands' sizes hang together in ways that their rules do not check: only dtypes and values vary.
-const std::set<std::string, std::less<>> sizes_belong_together = {
-    "as_strided", "as_strided_scatter", "native_group_norm_backward", "native_layer_norm_backward", "batch_norm_backward", "convolution",
-    "convolution_transposed", "convolution_weight_gradient", "convolution_backward", "max_pool2d_with_indices",
-    "max_pool2d_with_indices_backward", "avg_pool2d", "avg_pool2d_backward", "adaptive_avg_pool2d", "adaptive_avg_pool2d_backward",
-    "slice_backward", "select_backward", "attention_backward"};
+const std::set<std::string, std::less<>> sizes_belong_together = {"as_strided",
+                                                                  "as_strided_scatter",
+                                                                  "native_group_norm_backward",
+                                                                  "native_layer_norm_backward",
+                                                                  "batch_norm_backward",
+                                                                  "convolution",
+                                                                  "convolution_transposed",
+                                                                  "convolution_weight_gradient",
+                                                                  "convolution_backward",
+                                                                  "max_pool2d_with_indices",
+                                                                  "max_pool2d_with_indices_backward",
+                                                                  "avg_pool2d",
+                                                                  "avg_pool2d_backward",
+                                                                  "adaptive_avg_pool2d",
+                                                                  "adaptive_avg_pool2d_backward",
+                                                                  "slice_backward",
+                                                                  "select_backward",
+                                                                  "attention_backward"};
 
 struct Meta {
     bool crisp = false; // the same bits in every interpretation
@@ -56,9 +97,13 @@ public:
         const size_t nodes = 10 + pick(16);
         for (size_t attempt = 0; b_.graph().nodes.size() < nodes && attempt < 4 * nodes; ++attempt) {
             try {
-                if (pick(6) == 0) view_step();
-                else op_step();
-            } catch (const base::UserError&) { ++result_.refused; }
+                if (pick(6) == 0)
+                    view_step();
+                else
+                    op_step();
+            } catch (const base::UserError&) {
+                ++result_.refused;
+            }
         }
         if (pick(3) == 0) write_in_place();
         choose_outputs();
@@ -148,7 +193,8 @@ private:
             return strides;
         }
         overlaps = true;
-        if (kind == 6) strides[pick(strides.size())] = 0;
+        if (kind == 6)
+            strides[pick(strides.size())] = 0;
         else
             for (sym::Expr& s : strides) s = 1 + static_cast<int64_t>(pick(2));
         return strides;
@@ -181,8 +227,10 @@ private:
             result.unit = std::max(result.unit, m.unit);
             result.growth = std::max(result.growth, m.growth);
         }
-        if (op == "tanh" || op == "sigmoid") result.growth = 0;
-        else if (!copying.contains(op)) ++result.growth;
+        if (op == "tanh" || op == "sigmoid")
+            result.growth = 0;
+        else if (!copying.contains(op))
+            ++result.growth;
         const size_t values = b_.graph().values.size(), nodes = b_.graph().nodes.size();
         const std::vector<ValueId> made = b_.add(op, std::move(inputs), std::move(attributes));
         for (const ValueId v : made)
@@ -200,8 +248,10 @@ private:
             const DType t = b_.type(v).dtype;
             Meta m = result;
             m.unit = std::max(m.unit, rounding_unit(t));
-            if (!scalar::is_float(t)) m.crisp = true, m.unit = 0;
-            else if (!floats && op != "cast") m.crisp = false;
+            if (!scalar::is_float(t))
+                m.crisp = true, m.unit = 0;
+            else if (!floats && op != "cast")
+                m.crisp = false;
             meta(v) = m;
             values_.push_back(v);
         }
@@ -288,7 +338,8 @@ private:
         const bool pointwise = ops_.get(node.op).kind == graph::OpKind::pointwise && node.op != "batch_norm";
         std::optional<Exprs> common;
         if (pointwise && level > 0 && pick(4) > 0) {
-            if (!values_.empty() && pick(3) > 0) common = b_.type(any_of(values_)).shape;
+            if (!values_.empty() && pick(3) > 0)
+                common = b_.type(any_of(values_)).shape;
             else {
                 common.emplace();
                 for (size_t d = pick(4); d > 0; --d) common->push_back(any_of(pool_));
@@ -320,7 +371,8 @@ private:
         Attributes attributes = node.attributes;
         if (level > 0 && !common && !sizes_belong_together.contains(node.op))
             for (const char* name : {"shape", "normalized_shape", "sizes", "size", "num_weights"})
-                if (auto it = attributes.find(name); it != attributes.end() && node.op != "view" && node.op != "expand" && node.op != "as_strided") {
+                if (auto it = attributes.find(name);
+                    it != attributes.end() && node.op != "view" && node.op != "expand" && node.op != "as_strided") {
                     if (auto* list = std::get_if<Exprs>(&it->second))
                         for (sym::Expr& e : *list)
                             if (e.constant()) e = mapped(*e.constant(), sizes);
@@ -412,7 +464,10 @@ private:
         case 4: {
             const auto n = t.shape[static_cast<size_t>(dim)].constant();
             if (n && *n > 1)
-                add1("slice", {v}, {{"dim", dim}, {"start", sym::Expr(static_cast<int64_t>(pick(static_cast<size_t>(*n - 1))))}, {"step", sym::Expr(1 + static_cast<int64_t>(pick(2)))}});
+                add1("slice", {v},
+                     {{"dim", dim},
+                      {"start", sym::Expr(static_cast<int64_t>(pick(static_cast<size_t>(*n - 1))))},
+                      {"step", sym::Expr(1 + static_cast<int64_t>(pick(2)))}});
             return;
         }
         case 5: add1("flip", {v}, {{"dims", Exprs{dim}}}); return;
@@ -443,8 +498,10 @@ private:
             if (a.dtype != b.dtype || a.shape != b.shape) continue;
             ValueId made;
             const bool add_to = scalar::is_float(a.dtype) && pick(3) == 0;
-            if (add_to) made = add1("add", {target, v});
-            else made = add1("copy", {target, v});
+            if (add_to)
+                made = add1("add", {target, v});
+            else
+                made = add1("copy", {target, v});
             b_.set_into(made, target);
             written_.insert(target.value);
             if (scalar::is_float(a.dtype) && pick(2)) add1("neg", {made});
@@ -560,7 +617,8 @@ std::vector<HostArray> make_arguments(const RandomGraph& g, const sym::Bindings&
             double value = plan.lo + (plan.hi - plan.lo) * static_cast<double>(random() >> 11) * 0x1p-53;
             if (plan.special && random() % 12 == 0) value = std::vector{std::nan(""), HUGE_VAL, -HUGE_VAL, 0.0, -0.0}[random() % 5];
             const bool whole = !scalar::is_float(v.type.dtype);
-            flat.store(std::vector<int64_t>{e}, whole ? scalar::make_integer(v.type.dtype, static_cast<int64_t>(std::floor(value))) : scalar::make_float(v.type.dtype, value));
+            flat.store(std::vector<int64_t>{e}, whole ? scalar::make_integer(v.type.dtype, static_cast<int64_t>(std::floor(value)))
+                                                      : scalar::make_float(v.type.dtype, value));
         }
         arrays.push_back(by_name[v.name] = flat.view(extents, strides, 0));
     }

@@ -20,10 +20,10 @@ struct InputPlan {
 
 struct RandomGraph {
     graph::Graph graph;
-    std::map<std::string, InputPlan> plans;    // by input name
-    std::vector<sym::Bindings> runs;           // sizes of each call
-    std::map<std::string, double> unit;        // by value name: the coarsest rounding unit on the way there
-    size_t refused = 0;                        // nodes that the op's own rules did not allow
+    std::map<std::string, InputPlan> plans; // by input name
+    std::vector<sym::Bindings> runs;        // sizes of each call
+    std::map<std::string, double> unit;     // by value name: the coarsest rounding unit on the way there
+    size_t refused = 0;                     // nodes that the op's own rules did not allow
 };
 
 // The samples of all ops as nodes to imitate; made once.
