@@ -99,9 +99,15 @@ def openvino(work: Workload, threads: int) -> tuple[Callable, dict]:
             tensor = ov.Tensor(value.numpy())
         request.set_tensor(port, tensor)
 
+    def value_of(port) -> torch.Tensor:
+        tensor = request.get_tensor(port)
+        if tensor.element_type != ov.Type.bf16:
+            return torch.from_numpy(tensor.data)
+        return torch.from_numpy(tensor.data.view("int16")).view(torch.bfloat16)  # numpy has no bf16: the bits are right, the type is not
+
     def call():
         request.infer()
-        return [request.get_tensor(port).data for port in request.model_outputs]
+        return [value_of(port) for port in request.model_outputs]
 
     return call, {}
 
