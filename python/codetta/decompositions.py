@@ -27,8 +27,12 @@ _KEPT_WHOLE = {
 }
 
 
+# Core ATen keeps these whole; their parts are all operations that Codetta has rows for.
+_TAKEN_APART = [torch.ops.aten.linalg_vector_norm.default]
+
+
 @functools.cache
 def decomposition_table() -> dict:
     known = set(_codetta.known_targets()) | _KEPT_WHOLE
-    table = dict(torch._decomp.core_aten_decompositions())
+    table = {**torch._decomp.core_aten_decompositions(), **torch._decomp.get_decompositions(_TAKEN_APART)}
     return {op: function for op, function in table.items() if str(op) not in known}

@@ -6,7 +6,6 @@ import torch
 
 UNIT = {torch.float64: 2.0**-53, torch.float32: 2.0**-24, torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8}
 FACTOR = 1.5
-ROW_FACTOR, ROW_ELEMENTS = 3.0, 64  # a tensor no larger than a row gets a row's bound: an RMS over a few elements is mostly luck
 
 
 def relative_rms_error(actual: torch.Tensor, reference: torch.Tensor) -> float:
@@ -24,7 +23,11 @@ def relative_rms_error(actual: torch.Tensor, reference: torch.Tensor) -> float:
 
 
 def check_tensor(name: str, ours: torch.Tensor, eager: torch.Tensor, reference: torch.Tensor, *, strides: bool = True) -> None:
-    """dtype, shape and strides as eager's; values within the contract (integers and bool: equal)."""
+    """dtype, shape and strides as eager's; values within the contract (integers and bool: equal).
+
+    NaN and Inf must be eager's or fp64's, element by element: eager's own vectorised kernels disagree with fp64 in places (gelu(inf) is NaN
+    in f32, inf in fp64), and there both are right.
+    """
     assert ours.dtype == eager.dtype, f"{name}: {ours.dtype}, eager gives {eager.dtype}"
     assert ours.shape == eager.shape, f"{name}: shape {tuple(ours.shape)}, eager gives {tuple(eager.shape)}"
     same = all(a == b or n <= 1 for a, b, n in zip(ours.stride(), eager.stride(), eager.shape))
@@ -32,8 +35,16 @@ def check_tensor(name: str, ours: torch.Tensor, eager: torch.Tensor, reference: 
     if not eager.dtype.is_floating_point:
         assert torch.equal(ours, eager), f"{name}: values differ"
         return
+    reference = _with_eager_specials(ours, eager, reference)
+    eager = torch.where(reference.isfinite(), eager, reference.to(eager.dtype))
     bound = max(FACTOR * relative_rms_error(eager, reference), UNIT[eager.dtype])
-    if eager.numel() <= ROW_ELEMENTS:
-        bound *= ROW_FACTOR
     error = relative_rms_error(ours, reference)
     assert error <= bound, f"{name}: relative RMS error {error:.3g} against fp64 exceeds {bound:.3g}"
+
+
+def _with_eager_specials(ours: torch.Tensor, eager: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
+    """The fp64 values; where eager has another NaN or Inf there and ours agrees with eager, eager's."""
+    ours, eager, reference = ours.detach().double(), eager.detach().double(), reference.detach().double()
+    differs = (eager.isnan() != reference.isnan()) | (eager.isinf() | reference.isinf()) & (eager != reference)
+    same_as_eager = (ours.isnan() & eager.isnan()) | (ours.isinf() & (ours == eager))
+    return torch.where(differs & same_as_eager, eager, reference)

@@ -124,6 +124,7 @@ REDUCTIONS = [
     *[case(ANY, lambda t, n=n: (getattr(aten, n).dim, (t(N, 3), 1), {})) for n in ("any", "all")],
     *[case(FLOAT, lambda t, n=n: (getattr(aten, n).correction, (t(N, 5), [1]), {"correction": 1})) for n in ("var", "std")],
     case(FLOAT, lambda t: (aten.logsumexp.default, (t(N, 5), [1]), {})),
+    case(FLOAT, lambda t: (aten.linalg_vector_norm.default, (t(N, 5), 2, [1], True), {})),
     case(ANY, lambda t: (aten.cumsum.default, (t(N, 5), 1), {})),
     case(FLOAT, lambda t: (aten._softmax.default, (t(N, 5), 1, False), {})),
     case(FLOAT, lambda t: (aten._log_softmax.default, (t(N, 5), -1, False), {})),
