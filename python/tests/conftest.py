@@ -6,6 +6,15 @@ sys.path.insert(0, os.path.dirname(__file__))
 import pytest  # noqa: E402
 import torch  # noqa: E402
 
+from known_gaps import KNOWN_GAPS  # noqa: E402
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        for part, reason in KNOWN_GAPS.items():
+            if part in item.nodeid:
+                item.add_marker(pytest.mark.xfail(reason=reason, strict=False))
+
 
 @pytest.fixture(autouse=True)
 def fresh_dynamo():
