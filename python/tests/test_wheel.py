@@ -16,7 +16,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
-NEIGHBOURS = ROOT / "build" / "neighbours"
+NEIGHBOURS = Path(sys.prefix) / "neighbours"
 
 
 def run(command, **options) -> str:
@@ -142,7 +142,7 @@ def test_lives_beside_other_compilers_in_one_process(installed):
     """triton, numba and onnx carry LLVM and protobuf of their own."""
     present = [name for name in ("triton", "numba", "onnx") if (NEIGHBOURS / name).is_dir()]
     if not present:
-        pytest.skip("none of triton, numba, onnx in build/neighbours (./dev test puts them there)")
+        pytest.skip("none of triton, numba, onnx in .venv/neighbours (./dev test puts them there)")
     for order in (present + ["codetta"], ["codetta"] + present):
         out = run_python(installed, f"""
             import importlib, sys

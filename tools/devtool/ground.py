@@ -86,7 +86,7 @@ class Ground:
             changed |= self.install_once("no-deps", ["--no-deps", "-r", ROOT / "requirements/no-deps.txt"])
             for name in extra:
                 # The neighbours go into a folder of their own, see requirements/neighbours.txt.
-                where = ["--no-deps", "--upgrade", "--target", ROOT / "build/neighbours"] if name == "neighbours" else []
+                where = ["--no-deps", "--upgrade", "--target", self.environment_folder / "neighbours"] if name == "neighbours" else []
                 changed |= self.install_once(name, [*where, "-r", ROOT / f"requirements/{name}.txt"])
             self.make_package_importable()
             record["note"] = "installed" if changed else "up to date"
