@@ -40,7 +40,8 @@ def installed(wheel, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("environment")
     run([sys.executable, "-m", "venv", folder])
     python = folder / "bin" / "python"
-    run([python, "-m", "pip", "install", "--no-index", "--no-deps", wheel])
+    # Without PYTHONPATH: the build folder's record of codetta would count as installed already.
+    run([python, "-m", "pip", "install", "--no-index", "--no-deps", wheel], env=clean_environment())
     site = Path(run([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]).strip())
     others = folder / "others"
     others.mkdir()
