@@ -55,6 +55,7 @@ public:
             for (const uint32_t v : group.values) region.values.push_back(problem::ValueId{v});
             for (uint32_t s = 0; s + 1 < region.problem.stages.size(); ++s) region.cuts.push_back(problem::StageId{s});
             region.reasons = std::move(group.reasons);
+            region.origins = std::move(group.origins);
             result.regions.push_back(std::move(region));
         }
         return result;
@@ -172,6 +173,9 @@ private:
         for (size_t j = 0; j < consumer.values.size(); ++j)
             if (made.consumer_operands[j]) merged.values[made.consumer_operands[j]->value] = consumer.values[j];
         merged.reasons = consumer.reasons;
+        merged.origins = producer.origins;
+        for (const problem::Origin& o : consumer.origins)
+            if (std::find(merged.origins.begin(), merged.origins.end(), o) == merged.origins.end()) merged.origins.push_back(o);
         if (!duplicate || all_dropped) {
             merged.reasons.insert(merged.reasons.end(), producer.reasons.begin(), producer.reasons.end());
             remove(p);

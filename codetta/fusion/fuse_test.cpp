@@ -169,5 +169,32 @@ TEST(Fuse, a_product_takes_its_epilogue_and_leaves_rows_alone) {
                  2, kSizes);
 }
 
+TEST(Fuse, a_region_and_its_checks_say_which_ops_they_come_from) {
+    const graph::OpSet ops = ops::list();
+    const graph::Graph g = graph::parse_graph(R"(graph g(%w: f32[5, 6], %i: i64[s0], %j: i64[s0]) sizes s0 where s0 >= 1 {
+  %0: f32[s0, 6] = embedding(%w, %i)  # model.py:3
+  %1: f32[s0, 6] = index_select(%w, %j, dim=0)  # my "model".py:4
+  %2: f32[6, s0] = permute(%1, dims=[1, 0])
+  %3: f32[6, s0] = permute(%0, dims=[1, 0])
+  %4: f32[6, s0] = add(%2, %3)
+  return %4
+})");
+    const Regions r = fuse(g, ops);
+    ASSERT_EQ(r.regions.size(), 1u) << to_string(r);
+    const std::string text = problem::to_string(r.regions[0].problem);
+    EXPECT_NE(text.find("checked(indices_1[i1], 0, 5, \"op 'embedding' at model.py:3\")"), std::string::npos) << text;
+    EXPECT_NE(text.find("\"op 'index_select' at my 'model'.py:4\")"), std::string::npos) << text;
+    EXPECT_EQ(r.regions[0].origins.size(), 4u); // the permutes are alike
+    EXPECT_EQ(problem::summary(r.regions[0].origins), "index_select+embedding+add my \"model\".py:4");
+}
+
+TEST(Fuse, a_summary_names_views_only_when_nothing_computes) {
+    using problem::summary;
+    EXPECT_EQ(summary({}), "");
+    EXPECT_EQ(summary({{"permute", "m.py:1", true}}), "permute m.py:1");
+    EXPECT_EQ(summary({{"permute", "m.py:1", true}, {"mm", "m.py:2"}, {"mm", "m.py:3"}}), "mm m.py:2");
+    EXPECT_EQ(summary({{"a", ""}, {"b", ""}, {"c", ""}, {"d", ""}, {"e", ""}, {"f", ""}}), "a+b+c+d+2 more");
+}
+
 } // namespace
 } // namespace codetta::fusion

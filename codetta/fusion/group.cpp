@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "codetta/problem/contraction.h"
 #include "codetta/problem/rows.h"
 
@@ -58,6 +60,19 @@ void write_in_place(Problem& p, uint32_t target, uint32_t out) {
     }
 }
 
+// Who is to be named when an index of the node is out of range, and in what people read of the region.
+void note_origin(Group& group, const graph::Node& node) {
+    std::string who = fmt::format("op '{}'{}{}", node.op, node.location.empty() ? "" : " at ", node.location);
+    std::replace(who.begin(), who.end(), '"', '\'');
+    for (Stage& s : group.problem.stages) {
+        for (Read& r : s.reads)
+            for (problem::Check& c : r.access.checks) c.origin = who;
+        for (problem::Write& w : s.writes)
+            for (problem::Check& c : w.access.checks) c.origin = who;
+    }
+    group.origins = {{node.op, node.location, shape_of(group.problem) == Shape::view}};
+}
+
 } // namespace
 
 std::vector<Group> make_groups(const graph::Graph& g, const graph::OpSet& ops) {
@@ -81,6 +96,7 @@ std::vector<Group> make_groups(const graph::Graph& g, const graph::OpSet& ops) {
                 }
         }
         if (!node.location.empty()) group.problem.name = node.op + " " + node.location;
+        note_origin(group, node);
         groups.push_back(std::move(group));
     }
     return groups;

@@ -9,6 +9,7 @@
 
 #include "codetta/graph/op_def.h"
 #include "codetta/problem/problem.h"
+#include "codetta/problem/region.h"
 
 namespace codetta::fusion {
 
@@ -16,6 +17,7 @@ struct Group {
     problem::Problem problem;
     std::vector<uint32_t> values;     // graph value per operand
     std::vector<std::string> reasons; // fusions that did not happen
+    std::vector<problem::Origin> origins;
     bool alive = true;
 
     std::vector<uint32_t> inputs() const;  // values read

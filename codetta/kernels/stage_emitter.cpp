@@ -93,9 +93,11 @@ sym::Substitution StageEmitter::indices(const Stage& st, const std::set<std::str
         if (r.from == Read::From::stage)
             element = read_stage(st, r);
         else {
-            CODETTA_CHECK(r.access.guard.empty(), "stage {}: an index that is read under a guard", st.name);
-            element =
-                place(st, r.access, bind_.operand(problem::OperandId{r.source}), p_.operands[r.source].strides, indices(st, r.access)).view;
+            const problem::Operand& o = p_.operands[r.source];
+            const View memory = bind_.operand(problem::OperandId{r.source});
+            // Under a guard it is the fill outside, and its checks are of no concern there.
+            element = r.access.guard.empty() ? place(st, r.access, memory, o.strides, indices(st, r.access)).view
+                                             : load(st, r.access, memory, o.strides, o.dtype, o.name);
         }
         lane_axis_ = lanes;
         found.emplace(name, b_.load_index("i_" + name.substr(1), element));
@@ -106,7 +108,8 @@ sym::Substitution StageEmitter::indices(const Stage& st, const std::set<std::str
 void StageEmitter::checks(const problem::Access& access, const std::string& name, const sym::Substitution& indices) {
     for (const problem::Check& c : access.checks)
         b_.check(local(c.index, indices), local(c.lo, indices), local(c.hi, indices),
-                 fmt::format("index out of range [{}, {}) of {}", sym::to_string(c.lo), sym::to_string(c.hi), name));
+                 fmt::format("{}{}index out of range [{}, {}) of {}", c.origin, c.origin.empty() ? "" : ": ", sym::to_string(c.lo),
+                             sym::to_string(c.hi), name));
 }
 
 std::vector<Argument> StageEmitter::reads(const Stage& st) {

@@ -82,7 +82,8 @@ private:
         l.tasks = kernel.tasks;
         l.grain = kernel.grain;
         l.scratch_bytes = kernel.scratch_bytes;
-        l.label = recipe.region.problem.name;
+        const std::string ops = problem::summary(recipe.region.origins);
+        l.label = recipe.region.problem.name + (ops.empty() ? "" : " ") + ops;
         return l;
     }
 

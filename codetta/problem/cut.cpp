@@ -169,6 +169,7 @@ Split cut(const Region& r, const std::vector<bool>& first, uint32_t& next_value)
     split.first.problem.name = r.problem.name + "a";
     split.second.problem.name = r.problem.name + "b";
     split.first.reasons = r.reasons;
+    split.first.origins = split.second.origins = r.origins;
     for (Stage& s : split.second.problem.stages) simplify_stage(split.second.problem, s);
     return split;
 }

@@ -188,6 +188,7 @@ private:
                 c.index = expression(nullptr);
                 lexer_.expect("<");
                 c.hi = expression(nullptr);
+                if (lexer_.peek().kind == TokenKind::text) c.origin = lexer_.take().text;
                 a.checks.push_back(std::move(c));
             } while (lexer_.accept("and"));
         }
@@ -284,6 +285,10 @@ private:
                 c.lo = expression(nullptr);
                 lexer_.expect(",");
                 c.hi = expression(nullptr);
+                if (lexer_.accept(",")) {
+                    if (lexer_.peek().kind != TokenKind::text) lexer_.fail("expected who asks for the check, in quotes");
+                    c.origin = lexer_.take().text;
+                }
                 lexer_.expect(")");
                 checks->push_back(c);
                 return c.index;

@@ -100,8 +100,8 @@ private:
             std::string inner = bare(s_.reads[number]) ? texts_[number] : "(" + texts_[number] + ")";
             if (checks && !checks->empty() && checks->front()->index == read_symbol(number)) {
                 const Check& c = *checks->front();
-                inner = fmt::format("checked({}, {}, {})", texts_[number], fill_in(sym::to_string(c.lo), nullptr),
-                                    fill_in(sym::to_string(c.hi), nullptr));
+                inner = fmt::format("checked({}, {}, {}{})", texts_[number], fill_in(sym::to_string(c.lo), nullptr),
+                                    fill_in(sym::to_string(c.hi), nullptr), c.origin.empty() ? "" : fmt::format(", \"{}\"", c.origin));
                 checks->erase(checks->begin());
             }
             result += inner;
@@ -122,7 +122,8 @@ private:
         if (!checks.empty())
             text += " where " + join(checks, " and ", [&](const Check* c) {
                         return fill_in(fmt::format("{} <= {} < {}", sym::to_string(c->lo), sym::to_string(c->index), sym::to_string(c->hi)),
-                                       nullptr);
+                                       nullptr) +
+                               (c->origin.empty() ? "" : fmt::format(" \"{}\"", c->origin));
                     });
         if (!a.guard.empty()) {
             text += " if ";

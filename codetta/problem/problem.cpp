@@ -69,7 +69,8 @@ Access substitute(const Access& a, const sym::Substitution& by) {
     Access result = a;
     for (sym::Expr& e : result.coordinates) e = sym::substitute(e, by);
     for (sym::Condition& c : result.guard) c = sym::substitute(c, by);
-    for (Check& c : result.checks) c = {sym::substitute(c.index, by), sym::substitute(c.lo, by), sym::substitute(c.hi, by)};
+    for (Check& c : result.checks)
+        for (sym::Expr* e : {&c.index, &c.lo, &c.hi}) *e = sym::substitute(*e, by);
     return result;
 }
 

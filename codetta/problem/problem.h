@@ -50,7 +50,8 @@ struct Operand {
 // with torch's negative indices is coordinate `$0 % n` with the check `-n <= $0 < n`.
 struct Check {
     sym::Expr index, lo, hi; // over what coordinates speak of
-    friend bool operator==(const Check&, const Check&) = default;
+    std::string origin = {}; // who asks, for the error: "op 'embedding' at model.py:12"; no `"` in it, and no part of equality
+    friend bool operator==(const Check& a, const Check& b) { return a.index == b.index && a.lo == b.lo && a.hi == b.hi; }
 };
 
 // Where an element lies: one expression per dimension of the operand (or per axis of the stage read), over axis names, size symbols, and
@@ -117,6 +118,7 @@ struct Problem {
 //   x[h*2 + r - 1, c] if 0 <= h*2 + r - 1 < 56 else 0.0      a guard with its fill; without `else`: 0
 //   t[checked(i[m], -5, 5) % 5, n]                            a coordinate that is read, with its check
 //   x[c] where 0 <= c + 1 < 7                                 a check on anything else (before `if`)
+//   t[checked(i[m], 0, 5, "op 'take' at model.py:7")]         ... and who asks for it; after `where 0 <= c < 7` too
 //   index(m*4 + k)                                            the value of an expression
 // `sum(k) ...` reduces, `scan(n) sum ...` scans; `-> out[m, n], += g[checked(p[j], 0, 9), n] if m < 4` are writes (+= accumulates). A body
 // that is no plain expression is a list: `let x[m]; t[$0, m] do %2 = mul %0, %1; return %2`. An operand's extents are named by the axes

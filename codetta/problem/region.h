@@ -8,13 +8,24 @@ namespace codetta::problem {
 
 using ValueId = base::Id<struct RegionValueTag>; // opaque: a value of the graph that the region was made from
 
+// An op that went into a region, for people.
+struct Origin {
+    std::string op, location; // "addmm", "model.py:12" or empty
+    bool moves_only = false;  // a view: computes nothing
+    friend bool operator==(const Origin&, const Origin&) = default;
+};
+
 struct Region {
     Problem problem;
     std::vector<ValueId> values;      // per operand
     std::vector<StageId> cuts;        // stages whose value may be materialised between kernels
     std::vector<std::string> reasons; // what was not fused into this region, and why
+    std::vector<Origin> origins = {}; // producers first, each once
     friend bool operator==(const Region&, const Region&) = default;
 };
+
+// "addmm+gelu model.py:12": what computes, at most four ops by name, and where it stands; views only when there is nothing else.
+std::string summary(const std::vector<Origin>& origins);
 
 // Splits after the stages for which `first` is true (closed under dependence: @pre can_cut): the value of each stage that crosses becomes a
 // contiguous operand named after it (or the operand that holds it already), `out` in the first and `in` in the second, with a fresh ValueId

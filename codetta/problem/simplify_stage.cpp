@@ -153,7 +153,8 @@ void simplify_stage(const Problem& p, Stage& s) {
         }
         a.guard = std::move(guard);
         for (Expr& e : a.coordinates) e = facts.simplify(e);
-        for (Check& c : a.checks) c = {facts.simplify(c.index), facts.simplify(c.lo), facts.simplify(c.hi)};
+        for (Check& c : a.checks)
+            for (Expr* e : {&c.index, &c.lo, &c.hi}) *e = facts.simplify(*e);
         std::erase_if(a.checks,
                       [&](const Check& c) { return facts.proves(sym::le(c.lo, c.index)) && facts.proves(sym::lt(c.index, c.hi)); });
         if (a.guard.empty()) a.fill = 0;

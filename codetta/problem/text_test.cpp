@@ -123,6 +123,7 @@ TEST(ProblemText, forms_read_back) {
              "y: f32[m, n] = (x[m, n] if 0 <= m + n < 3 else -1.5) + x[m, -n + 3] -> out[m, n]",
              "y: f32[m, n] = x[checked(i[m], 0, s0), n] + x[m, n] -> out[m, n] if n < 3",
              "y: f32[m, n] = x[m, n] where 0 <= m + n < 7 -> out[m, n]",
+             "y: f32[m, n] = (x[checked(i[m], 0, s0, \"op 'take' at a.py:7\"), n] where 0 <= m + n < 7 \"op 'b'\") -> out[m, n]",
              "y: f32[m, n] = x[m, n] where 0 <= m + n < 7 if m < 2 -> out[m, n], += out[checked(i[m], 0, s0), n] if n < 3",
              "y: f32[m, n] = f32(index(m + 4*n)) -> out[m, n]",
              "y: f32[m, n] = x[(i[m] if m < 2) % s0, n] -> out[m, n]",
@@ -134,6 +135,7 @@ TEST(ProblemText, forms_read_back) {
         std::string text = to_string(p);
         EXPECT_NE(text.find(stage), std::string::npos) << text;
         EXPECT_EQ(parse_problem(text), p);
+        EXPECT_EQ(to_string(parse_problem(text)), text);
     }
 }
 

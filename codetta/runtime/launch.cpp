@@ -25,7 +25,9 @@ struct Frame {
     const auto& checks = launch.kernel->signature.checks;
     CODETTA_CHECK(status > 0 && static_cast<size_t>(status) <= checks.size(), "{} reported the unknown status {}", launch.source->kernel,
                   status);
-    throw base::IndexError(checks[static_cast<size_t>(status) - 1], launch.source->label);
+    const std::string& sentence = checks[static_cast<size_t>(status) - 1];
+    const bool names_its_op = sentence.starts_with("op '"); // problem::Check::origin
+    throw base::IndexError(sentence, names_its_op ? std::string() : launch.source->label);
 }
 
 } // namespace
