@@ -1,15 +1,26 @@
-"""Tests that do not hold yet, each with its reason: they run, are reported as xfailed, and must leave this list when mended. Nothing else may be added without a reason."""
+"""Tests that do not hold yet, by their exact id, each with its reason. They run and must fail: one that passes has to leave this list. Nothing else may be added without a reason."""
 
 from __future__ import annotations
 
 DYNAMIC_SLICE = "hidden[:, -n:] under dynamic sizes: the slice's promised size is not proven equal, so the slice becomes an eager island"
-STRICT_SUMS = "the strict contract (one f32 unit) on sums of few elements is missed by 1.1 to 1.6 units; f16 0-d casts from f64 call __truncdfhf2; symbolic slice_scatter, slice_backward and attention are refused"
-GRADIENTS = "gradients that are zero in exact arithmetic, and a scalar loss, are judged by luck of the last bit"
+F64_REFERENCE = "results in f64 are judged against themselves: the reference must be wider than the dtype under test"
+SHORT_SUMS = "a sum of few f32 elements is 1.1 to 1.6 units from fp64, where eager is a correct rounding by luck"
+F64_TO_F16 = "casts of f64 to f16 call __truncdfhf2"
+GELU = "gelu in f32 is 1.09 units from fp64"
+GRADIENTS = "gradients that are zero in exact arithmetic are judged by luck of the last bit"
 
-KNOWN_GAPS = {  # part of a test's id: why
-    "test_backend_models.py::test_dynamic[gpt2": DYNAMIC_SLICE,
-    "test_backend_models.py::test_dynamic[llama": DYNAMIC_SLICE,
-    "test_backend_models.py::test_dynamic[qwen3": DYNAMIC_SLICE,
-    "test_backend_ops.py::": STRICT_SUMS,
-    "test_backend_training.py::test_gradients": GRADIENTS,
+
+def families(reason: str, *ids: str) -> dict[str, str]:
+    return {f"test_backend_ops.py::test_family[{i}]": reason for i in ids}
+
+
+KNOWN_GAPS = {  # the end of a test's id: why
+    **{f"test_backend_models.py::test_dynamic[{m}-{t}]": DYNAMIC_SLICE for m in ("gpt2", "llama", "qwen3") for t in ("f32", "bf16")},
+    **families(GELU, "pointwise-float32-special"),
+    **families(F64_TO_F16, "pointwise-float16-scalar"),
+    **families(F64_REFERENCE, "pointwise-float64-special", "pointwise-float64-scalar", "reductions-float64-special"),
+    **families(F64_REFERENCE, *[f"{f}-float64-{v}" for f in ("reductions", "products", "norms") for v in ("ragged", "strided", "symbolic")]),
+    **families(SHORT_SUMS, *[f"reductions-float32-{v}" for v in ("ragged", "strided", "symbolic")]),
+    **families(SHORT_SUMS, "norms-float32-ragged", "norms-float32-symbolic"),
+    "test_backend_training.py::test_gradients[gpt2-f32]": GRADIENTS,
 }
