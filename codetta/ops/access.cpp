@@ -25,7 +25,8 @@ OpDef access_op(AccessOp entry) {
         Where w = entry.where(n, loops.index);
         std::vector<Expr> coordinates;
         for (const Expr& c : w.coordinates) coordinates.push_back(n.facts().simplify(c));
-        low.write(low.stage({.name = "value", .axes = loops.axes, .reads = {low.read(0, coordinates, w.guard, w.fill)}}), 0, loops.index);
+        low.write(low.stage({.name = "value", .axes = loops.axes, .reads = {low.read(0, coordinates, w.guard, w.fill, w.checks)}}), 0,
+                  loops.index);
         return low.finish();
     };
     return op;
@@ -65,12 +66,13 @@ Slice slice_of(const NodeView& n, std::span<const Expr> shape) {
     return s;
 }
 
-Expr select_index(const NodeView& n, const Expr& size) {
+Selected select_index(const NodeView& n, const Expr& size) {
     Expr index = n.expr("index");
     if (n.facts().proves(sym::lt(index, 0))) index = index + size;
     CODETTA_USER_CHECK(!n.facts().proves(sym::le(size, index)) && !n.facts().proves(sym::lt(index, 0)),
                        "index {} is out of range for size {}", sym::to_string(n.expr("index")), sym::to_string(size));
-    return index;
+    const bool sure = n.facts().proves(sym::le(0, index)) && n.facts().proves(sym::lt(index, size));
+    return {index, sure ? std::vector<problem::Check>{} : std::vector<problem::Check>{{index, 0, size}}};
 }
 
 namespace {
@@ -78,7 +80,8 @@ namespace {
 Expr product_of(std::span<const Expr> shape) { return sym::product(shape); }
 
 // Coordinates within one group of dimensions of equal products.
-void reshape_group(std::span<const Expr> from, std::span<const Expr> to, std::span<const Expr> index, std::span<Expr> result) {
+void reshape_group(std::span<const Expr> from, std::span<const Expr> to, std::span<const Expr> index, std::span<Expr> result,
+                   const sym::Facts& facts) {
     Expr linear = 0;
     for (size_t d = 0; d < to.size(); ++d) linear = linear * to[d] + index[d];
     size_t outermost = 0;
@@ -90,8 +93,8 @@ void reshape_group(std::span<const Expr> from, std::span<const Expr> to, std::sp
             stride = stride * from[d];
             continue;
         }
-        Expr c = stride.is(1) ? linear : sym::floor_div(linear, stride);
-        result[d] = d == outermost ? c : sym::mod(c, from[d]);
+        Expr c = stride.is(1) ? linear : sym::floor_div(linear, positive(stride, facts));
+        result[d] = d == outermost ? c : sym::mod(c, positive(from[d], facts));
         stride = stride * from[d];
     }
 }
@@ -124,7 +127,7 @@ std::vector<Expr> reshaped(std::span<const Expr> from, std::span<const Expr> to,
             continue;
         }
         auto [a, b] = next_group(from.subspan(f), to.subspan(t), facts);
-        reshape_group(from.subspan(f, a), to.subspan(t, b), index.subspan(t, b), std::span(result).subspan(f, a));
+        reshape_group(from.subspan(f, a), to.subspan(t, b), index.subspan(t, b), std::span(result).subspan(f, a), facts);
         f += a;
         t += b;
     }
@@ -151,8 +154,8 @@ Where strided_access(const NodeView& n, const std::vector<Expr>& index) {
         size_t d = order[k];
         CODETTA_USER_CHECK(base[d] == inner || n.facts().proves(sym::eq(base[d], inner)),
                            "as_strided over a tensor with gaps (base strides {}) is not supported", shape_text(base));
-        Expr c = sym::floor_div(linear, inner);
-        coordinates[d] = k == 0 ? c : sym::mod(c, x.shape[d]);
+        Expr c = sym::floor_div(linear, positive(inner, n.facts()));
+        coordinates[d] = k == 0 ? c : sym::mod(c, positive(x.shape[d], n.facts()));
         inner = inner * x.shape[d];
     }
     return {coordinates};

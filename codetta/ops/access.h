@@ -2,6 +2,7 @@
 #pragma once
 
 #include "codetta/ops/pointwise.h"
+#include "codetta/problem/problem.h"
 #include "codetta/sym/condition.h"
 #include "codetta/sym/facts.h"
 
@@ -11,6 +12,7 @@ struct Where {
     std::vector<Expr> coordinates;
     std::vector<sym::Condition> guard = {};
     double fill = 0;
+    std::vector<problem::Check> checks = {}; // what the facts do not prove and the caller may get wrong
 };
 
 struct AccessOp {
@@ -35,7 +37,12 @@ struct Slice {
 };
 // Of attributes dim, start, end, step along a tensor of this shape. UserError when step < 1.
 Slice slice_of(const NodeView& n, std::span<const Expr> shape);
-Expr select_index(const NodeView& n, const Expr& size); // attribute `index`, negative counts from the back
+// Attribute `index`, negative counts from the back. UserError when it can't be in a dimension of this size.
+struct Selected {
+    Expr index;
+    std::vector<problem::Check> checks; // that it is, where the facts do not prove it
+};
+Selected select_index(const NodeView& n, const Expr& size);
 
 // Whether two shapes are equal as far as the facts tell: symbolic sizes of a captured model may be equal for reasons that we don't see.
 // Where they are not proven equal, accesses must be guarded.

@@ -36,8 +36,8 @@ void check_attention(const NodeView& n, size_t first, std::optional<size_t> mask
                        "sizes of q {}, k {} and v {} don't fit", shape_text(q.shape), shape_text(k.shape), shape_text(v.shape));
     for (size_t d = 0; d + 2 < rank; ++d) {
         CODETTA_USER_CHECK(k.shape[d] == v.shape[d], "k {} and v {} differ", shape_text(k.shape), shape_text(v.shape));
-        // Symbolic numbers of heads are the caller's promise.
-        bool grouped = d + 3 == rank && !n.facts().refutes(sym::eq(sym::mod(q.shape[d], k.shape[d]), 0));
+        // Symbolic numbers of heads are checked at the call.
+        bool grouped = d + 3 == rank && !k.shape[d].is(0) && !n.facts().refutes(sym::eq(sym::mod(q.shape[d], k.shape[d]), 0));
         CODETTA_USER_CHECK(q.shape[d] == k.shape[d] || k.shape[d].is(1) || grouped, "q {} and k {} don't fit in dimension {}",
                            shape_text(q.shape), shape_text(k.shape), d);
     }
@@ -61,12 +61,23 @@ std::vector<Expr> kv_index(const TensorType& q, const TensorType& k, const std::
         else if (q.shape[d] == k.shape[d])
             result.push_back(lead[d]);
         else {
-            Expr head = sym::floor_div(lead[d], facts.simplify(sym::floor_div(q.shape[d], k.shape[d])));
-            bool whole = facts.proves(sym::eq(sym::mod(q.shape[d], k.shape[d]), 0));
-            result.push_back(whole ? head : sym::min(head, k.shape[d] - 1)); // stays inside whatever the sizes are
+            Expr group = facts.simplify(sym::floor_div(q.shape[d], positive(k.shape[d], facts)));
+            result.push_back(sym::floor_div(lead[d], positive(group, facts)));
         }
     }
     return result;
+}
+
+// That every head of k and v is shared by the same number of q's, where the facts do not prove it.
+std::vector<problem::Check> head_checks(const TensorType& q, const TensorType& k, const sym::Facts& facts) {
+    std::vector<problem::Check> checks;
+    for (size_t d = 0; d + 2 < q.rank(); ++d) {
+        if (k.shape[d].is(1) || q.shape[d] == k.shape[d]) continue;
+        const Expr heads = positive(k.shape[d], facts), left = sym::mod(q.shape[d], heads);
+        if (!facts.positive(k.shape[d])) checks.push_back({k.shape[d], 1, sym::max(q.shape[d], 1) + 1});
+        if (!facts.proves(sym::eq(left, 0))) checks.push_back({left, 0, 1});
+    }
+    return checks;
 }
 
 std::vector<Expr> with(std::vector<Expr> lead, const Expr& a, const Expr& b) {
@@ -89,7 +100,8 @@ problem::Problem lower_attention(const NodeView& n) {
     cells.push_back(t.axes[0]);
     StageId scores = low.stage({.name = "scores",
                                 .axes = cells,
-                                .reads = {low.read(0, with(lead, s, d.index[0])), low.read(1, with(kv_lead, t.index[0], d.index[0]))},
+                                .reads = {low.read(0, with(lead, s, d.index[0])),
+                                          low.read(1, with(kv_lead, t.index[0], d.index[0]), {}, 0, head_checks(q, k, n.facts()))},
                                 .body = [](Terms x) { return x[0] * x[1]; },
                                 .reduce = d.axes,
                                 .combiner = scalar::sum(compute)});
@@ -185,6 +197,9 @@ OpDef attention_backward() {
         CODETTA_USER_CHECK(n.input(0).shape == out && n.input(4).shape == out && n.input(5).shape == rows,
                            "grad {}, out {} and logsumexp {} must be {}, {} and {}", shape_text(n.input(0).shape),
                            shape_text(n.input(4).shape), shape_text(n.input(5).shape), shape_text(out), shape_text(out), shape_text(rows));
+        CODETTA_USER_CHECK(n.input(0).dtype == q.dtype && n.input(4).dtype == q.dtype, "grad and out must be {} as q is",
+                           scalar::to_string(q.dtype));
+        check_domain(Domain::floating, n.input(5).dtype);
         std::vector<TensorType> types;
         for (size_t i = 1; i <= 3; ++i) types.push_back(graph::contiguous(n.input(i).dtype, n.input(i).shape));
         return types;
@@ -194,7 +209,7 @@ OpDef attention_backward() {
         TensorType q = n.input(1), k = n.input(2), v = n.input(3);
         size_t rank = q.rank();
         DType t = q.dtype;
-        Expr group = n.facts().simplify(sym::floor_div(q.shape[rank - 3], k.shape[rank - 3]));
+        Expr group = n.facts().simplify(sym::floor_div(q.shape[rank - 3], positive(k.shape[rank - 3], n.facts())));
         // All of q's side as [..., kv heads, group, s, x].
         auto grouped = [&](const std::vector<Expr>& shape) {
             std::vector<Expr> result(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(rank - 3));
@@ -211,8 +226,8 @@ OpDef attention_backward() {
         Expr g = number(rank - 2), s = number(rank - 1), x = number(rank), kt = number(rank - 2), kx = number(rank - 1);
         std::vector<Expr> stat = grouped(q.shape);
         stat.back() = 1;
-        ValueId lse = c.view(*n.node->inputs[5], stat);
         DType compute = scalar::compute_type(t);
+        ValueId lse = c.rounded(c.view(*n.node->inputs[5], stat), compute);
         std::optional<double> scale = scale_of(n, q.shape.back());
         auto scaled = [&](ValueId a) {
             return scale ? c.scaled(a, *scale)

@@ -35,6 +35,8 @@ OpDef batch_norm_training() {
         TensorType x = n.input(0);
         check_domain(Domain::floating, x.dtype);
         CODETTA_USER_CHECK(x.rank() >= 2, "x needs at least 2 dimensions");
+        for (size_t i = 1; i < n.input_count(); ++i)
+            if (n.has_input(i)) check_domain(Domain::floating, n.input(i).dtype);
         for (size_t i = 1; i < 5; ++i)
             CODETTA_USER_CHECK(!n.has_input(i) || n.input(i).shape == std::vector{x.shape[1]}, "operand {} is {}, not {}", i,
                                shape_text(n.input(i).shape), shape_text(std::vector{x.shape[1]}));
@@ -43,7 +45,7 @@ OpDef batch_norm_training() {
         return std::vector{graph::contiguous(x.dtype, x.shape), stat, stat, running(1), running(2)};
     };
     op.decompose = [](const NodeView& n, GraphBuilder& b) {
-        Compose c(b);
+        Compose c(b, n);
         TensorType x = n.input(0);
         size_t rank = x.rank();
         double momentum = n.number("momentum"), eps = n.number("eps");
@@ -61,14 +63,16 @@ OpDef batch_norm_training() {
         if (n.has_input(4)) out = c.add(out, per_channel(c, *n.node->inputs[4], rank));
         ValueId flat_mean = c.view(mean, channels);
         ValueId unbiased = c.over(c.op("mul", {c.view(variance, channels)}, {{"scalar", count}}), n.facts().simplify(count - 1));
+        DType stat = scalar::compute_type(x.dtype);
         // running = (1 - momentum) * running + momentum * new
         auto moved = [&](size_t i, ValueId now) {
-            if (!n.has_input(i)) return c.op("clone", {now});
+            if (!n.has_input(i)) return c.rounded(c.op("clone", {now}), stat);
             ValueId old = c.wide(*n.node->inputs[i]);
             ValueId result = c.add(c.scaled(old, 1 - momentum), c.scaled(now, momentum));
             return c.rounded(result, n.input(i).dtype);
         };
-        return std::vector{c.rounded(out, x.dtype), flat_mean, c.view(rstd, channels), moved(1, flat_mean), moved(2, unbiased)};
+        return std::vector{c.rounded(out, x.dtype), c.rounded(flat_mean, stat), c.rounded(c.view(rstd, channels), stat),
+                           moved(1, flat_mean), moved(2, unbiased)};
     };
     op.samples = {"f32[4, 3, 2], f32[3], f32[3] in 0.5..2, f32[3], f32[3]; momentum=0.2",
                   "bf16[2, 3, 2, 2], f32[3], f32[3] in 0.5..2, f32[3], f32[3]", "f32[4, 2], _, _, f32[2], f32[2]; eps=0.001"};
@@ -84,13 +88,15 @@ OpDef batch_norm_backward() {
                  "running statistics).";
     op.infer = [](const NodeView& n) {
         TensorType x = n.input(1);
+        for (size_t i = 0; i < n.input_count(); ++i)
+            if (n.has_input(i)) check_domain(Domain::floating, n.input(i).dtype);
         CODETTA_USER_CHECK(x.rank() >= 2, "x needs at least 2 dimensions");
         CODETTA_USER_CHECK(n.input(0).shape == x.shape, "grad is {}, not {}", shape_text(n.input(0).shape), shape_text(x.shape));
         TensorType affine = graph::contiguous(n.has_input(4) ? n.input(4).dtype : x.dtype, {x.shape[1]});
         return std::vector{graph::contiguous(x.dtype, x.shape), affine, affine};
     };
     op.decompose = [](const NodeView& n, GraphBuilder& b) {
-        Compose c(b);
+        Compose c(b, n);
         TensorType x = n.input(1);
         size_t rank = x.rank();
         DType affine = n.has_input(4) ? n.input(4).dtype : x.dtype;

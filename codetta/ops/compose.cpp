@@ -2,8 +2,13 @@
 
 namespace codetta::ops {
 
+Compose::Compose(GraphBuilder& b, const NodeView& n) : b_(b), compute_(scalar::DType::f32) {
+    for (size_t i = 0; i < n.input_count(); ++i)
+        if (n.has_input(i) && n.input(i).dtype == scalar::DType::f64) compute_ = scalar::DType::f64;
+}
+
 ValueId Compose::wide(ValueId v) {
-    scalar::DType have = type(v).dtype, want = scalar::compute_type(have);
+    scalar::DType have = type(v).dtype, want = compute_.value_or(scalar::compute_type(have));
     return have == want ? v : op("cast", {v}, {{"dtype", want}});
 }
 

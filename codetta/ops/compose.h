@@ -12,11 +12,13 @@ using graph::ValueId;
 class Compose {
 public:
     explicit Compose(GraphBuilder& b) : b_(b) {}
+    // All of it in the widest compute type of n's operands, which may be of several dtypes.
+    Compose(GraphBuilder& b, const NodeView& n);
     TensorType type(ValueId v) const { return b_.type(v); }
     ValueId op(const std::string& name, std::vector<std::optional<ValueId>> inputs, graph::Attributes attributes = {}) {
         return b_.add1(name, std::move(inputs), std::move(attributes));
     }
-    ValueId wide(ValueId v); // in its compute type
+    ValueId wide(ValueId v); // in its compute type, or the one of all
     ValueId rounded(ValueId v, scalar::DType t);
     ValueId add(ValueId a, ValueId b) { return op("add", {a, b}); }
     ValueId sub(ValueId a, ValueId b) { return op("sub", {a, b}); }
@@ -32,6 +34,7 @@ public:
 
 private:
     GraphBuilder& b_;
+    std::optional<scalar::DType> compute_;
 };
 
 } // namespace codetta::ops

@@ -85,6 +85,7 @@ OpDef gather() {
         dimension(n.integer("dim"), n.input(0).rank());
         CODETTA_USER_CHECK(n.input(0).rank() == n.input(1).rank(), "the index has {} dimensions, not {}", n.input(1).rank(),
                            n.input(0).rank());
+        fits_within(n.input(1), n.input(0), dimension(n.integer("dim"), n.input(0).rank()), n.facts());
         return std::vector{graph::contiguous(n.input(0).dtype, n.input(1).shape)};
     };
     op.lower = [](const NodeView& n) {
@@ -95,7 +96,8 @@ OpDef gather() {
         if (!from.empty()) {
             size_t dim = dimension(n.integer("dim"), from.size());
             from[dim] = loaded(0);
-            checks = {{loaded(0), 0, n.input(0).shape[dim]}};
+            checks = fits_within(n.input(1), n.input(0), dim, n.facts());
+            checks.push_back({loaded(0), 0, n.input(0).shape[dim]});
         }
         StageId s = low.stage({.name = "value",
                                .axes = loops.axes,

@@ -13,7 +13,21 @@ void check_index(const TensorType& t) {
                        scalar::to_string(t.dtype));
 }
 
-Indexing::Indexing(const NodeView& n, size_t first_index) : x_(n.input(0)), first_index_(first_index), indices_(x_.rank()) {
+std::vector<problem::Check> fits_within(const TensorType& index, const TensorType& other, std::optional<size_t> except,
+                                        const sym::Facts& facts) {
+    std::vector<problem::Check> checks;
+    for (size_t d = 0; d < index.rank(); ++d) {
+        if (d == except) continue;
+        const sym::Condition fits = sym::le(index.shape[d], other.shape[d]);
+        CODETTA_USER_CHECK(!facts.refutes(fits), "the index {} is larger than {} in dimension {}", shape_text(index.shape),
+                           shape_text(other.shape), d);
+        if (!facts.proves(fits)) checks.push_back({index.shape[d], 0, other.shape[d] + 1});
+    }
+    return checks;
+}
+
+Indexing::Indexing(const NodeView& n, size_t first_index)
+    : x_(n.input(0)), facts_(&n.facts()), first_index_(first_index), indices_(x_.rank()) {
     CODETTA_USER_CHECK(n.input_count() - first_index <= x_.rank(), "{} indices for {} dimensions", n.input_count() - first_index,
                        x_.rank());
     std::vector<std::vector<Expr>> shapes;
@@ -56,7 +70,8 @@ std::vector<Expr> Indexing::coordinates(const std::vector<Expr>& index) const {
     rest.insert(rest.end(), index.begin() + static_cast<std::ptrdiff_t>(place_ + broadcast_.size()), index.end());
     std::vector<Expr> result;
     size_t next_read = 0, next_rest = 0;
-    for (size_t d = 0; d < x_.rank(); ++d) result.push_back(indices_[d] ? sym::mod(loaded(next_read++), x_.shape[d]) : rest[next_rest++]);
+    for (size_t d = 0; d < x_.rank(); ++d)
+        result.push_back(indices_[d] ? sym::mod(loaded(next_read++), positive(x_.shape[d], *facts_)) : rest[next_rest++]);
     return result;
 }
 

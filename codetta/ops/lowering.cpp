@@ -119,6 +119,8 @@ void Lowering::write(StageId s, size_t output, std::vector<Expr> coordinates, st
         {outputs_.at(output), {std::move(coordinates), std::move(guard), 0, std::move(checks)}, accumulate});
 }
 
+Expr positive(const Expr& extent, const sym::Facts& facts) { return facts.positive(extent) ? extent : sym::max(extent, 1); }
+
 Expr loaded(size_t read) { return Expr::symbol(fmt::format("${}", read)); }
 
 std::string shape_text(std::span<const Expr> shape) {

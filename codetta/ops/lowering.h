@@ -80,6 +80,9 @@ private:
     size_t next_i_ = 0, next_r_ = 0;
 };
 
+// The extent as a divisor: at least 1. Where nothing is, nobody looks at the quotient, but it may be computed.
+Expr positive(const Expr& extent, const sym::Facts& facts);
+
 // `$i`: the value of the i-th read of the stage.
 Expr loaded(size_t read);
 

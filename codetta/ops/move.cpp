@@ -168,7 +168,8 @@ OpDef repeat() {
                               std::vector<Expr> x = n.input(0).shape, repeats = n.exprs("repeats"), c;
                               size_t lead = index.size() - x.size();
                               for (size_t d = 0; d < x.size(); ++d)
-                                  c.push_back(repeats[lead + d].is(1) ? index[lead + d] : sym::mod(index[lead + d], x[d]));
+                                  c.push_back(repeats[lead + d].is(1) ? index[lead + d]
+                                                                      : sym::mod(index[lead + d], positive(x[d], n.facts())));
                               return Where{c};
                           },
                       .samples = {"f32[2, 3]; repeats=[2, 1]", "bf16[3]; repeats=[2, 2]", "i64[2, 1]; repeats=[1, 3]"}});
@@ -191,7 +192,7 @@ OpDef roll() {
                  std::vector<int64_t> dims = n.integers("dims");
                  for (size_t k = 0; k < dims.size(); ++k) {
                      size_t d = dimension(dims[k], index.size());
-                     c[d] = n.input(0).shape[d].is(1) ? Expr(0) : sym::mod(c[d] - shifts[k], n.input(0).shape[d]);
+                     c[d] = n.input(0).shape[d].is(1) ? Expr(0) : sym::mod(c[d] - shifts[k], positive(n.input(0).shape[d], n.facts()));
                  }
                  return Where{c};
              },
@@ -327,7 +328,7 @@ OpDef select_backward() {
                               size_t dim = dimension(n.integer("dim"), index.size());
                               Where w{index};
                               w.coordinates.erase(w.coordinates.begin() + static_cast<std::ptrdiff_t>(dim));
-                              w.guard.push_back(sym::eq(index[dim], select_index(n, n.exprs("sizes")[dim])));
+                              w.guard.push_back(sym::eq(index[dim], select_index(n, n.exprs("sizes")[dim]).index));
                               return w;
                           },
                       .samples = {"f32[4]; sizes=[3, 4], dim=0, index=1", "bf16[3]; sizes=[3, 4], dim=1, index=-1"}});

@@ -140,8 +140,8 @@ OpDef max_pool2d_backward() {
                   0, out.index);
         Loops o = low.loops(n.input(0).shape);
         std::vector<Expr> to(o.index.begin(), o.index.end() - 2), size = n.exprs("size");
-        to.push_back(sym::floor_div(loaded(0), size[1]));
-        to.push_back(sym::mod(loaded(0), size[1]));
+        to.push_back(sym::floor_div(loaded(0), positive(size[1], n.facts())));
+        to.push_back(sym::mod(loaded(0), positive(size[1], n.facts())));
         StageId part = low.stage({.name = "part",
                                   .axes = o.axes,
                                   .reads = {low.read(1, o.index), low.read(0, o.index)},
@@ -262,6 +262,7 @@ OpDef avg_pool2d_backward() {
 }
 
 // Window of output place o of `out` places over `in`: floor(o * in / out) .. ceil((o + 1) * in / out).
+// @pre out is positive
 Expr adaptive_start(const Expr& o, const Expr& in, const Expr& out) { return sym::floor_div(o * in, out); }
 Expr adaptive_end(const Expr& o, const Expr& in, const Expr& out) { return sym::floor_div((o + 1) * in + out - 1, out); }
 
@@ -285,6 +286,7 @@ OpDef adaptive_avg_pool2d() {
         Loops o = low.loops(n.output().shape);
         size_t h = x.rank() - 2;
         std::vector<Expr> size = n.exprs("size"), widest;
+        for (Expr& e : size) e = positive(e, n.facts());
         std::vector<bool> even;
         for (size_t d = 0; d < 2; ++d) {
             even.push_back(n.facts().proves(sym::eq(sym::mod(x.shape[h + d], size[d]), 0)));
@@ -342,7 +344,7 @@ OpDef adaptive_avg_pool2d_backward() {
         std::vector<sym::Condition> guard;
         Expr count = 1;
         for (size_t d = 0; d < 2; ++d) {
-            const Expr &in = x.shape[h + d], &out = grad.shape[h + d];
+            const Expr in = x.shape[h + d], out = positive(grad.shape[h + d], n.facts());
             Expr start = adaptive_start(o.index[d], in, out), end = adaptive_end(o.index[d], in, out);
             at[h + d] = o.index[d];
             guard.push_back(sym::le(start, i.index[h + d]));

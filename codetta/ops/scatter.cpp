@@ -84,8 +84,9 @@ OpDef select_scatter() {
             size_t dim = dimension(n.integer("dim"), n.input(0).rank());
             Loops loops = low.loops(n.input(1).shape);
             std::vector<Expr> to = loops.index;
-            to.insert(to.begin() + static_cast<std::ptrdiff_t>(dim), select_index(n, n.input(0).shape[dim]));
-            low.write(low.stage({.name = "part", .axes = loops.axes, .reads = {low.read(1, loops.index)}}), 0, to);
+            const Selected at = select_index(n, n.input(0).shape[dim]);
+            to.insert(to.begin() + static_cast<std::ptrdiff_t>(dim), at.index);
+            low.write(low.stage({.name = "part", .axes = loops.axes, .reads = {low.read(1, loops.index)}}), 0, to, {}, at.checks);
         },
         {"f32[3, 4], f32[4]; dim=0, index=1", "bf16[3, 4], bf16[3]; dim=-1, index=-1"}, graph::OpKind::move);
 }
@@ -187,12 +188,14 @@ void check_scatter(const NodeView& n) {
     size_t rank = n.input(0).rank();
     dimension(n.integer("dim"), rank);
     CODETTA_USER_CHECK(n.input(1).rank() == rank, "the index has {} dimensions, not {}", n.input(1).rank(), rank);
+    fits_within(n.input(1), n.input(0), dimension(n.integer("dim"), rank), n.facts());
     if (!n.has_input(2)) {
         CODETTA_USER_CHECK(n.has("scalar"), "operand 'source' is missing: give it or the attribute 'scalar'");
         return;
     }
     check_same_dtype(n, 2);
     CODETTA_USER_CHECK(n.input(2).rank() == rank, "source has {} dimensions, not {}", n.input(2).rank(), rank);
+    fits_within(n.input(1), n.input(2), std::nullopt, n.facts());
 }
 
 void update_scattered(Lowering& low, const NodeView& n, bool accumulate) {
@@ -202,11 +205,12 @@ void update_scattered(Lowering& low, const NodeView& n, bool accumulate) {
     if (!to.empty()) {
         size_t dim = dimension(n.integer("dim"), to.size());
         to[dim] = loaded(0);
-        checks = {{loaded(0), 0, n.input(0).shape[dim]}};
+        checks = fits_within(n.input(1), n.input(0), dim, n.facts());
+        checks.push_back({loaded(0), 0, n.input(0).shape[dim]});
     }
     StageSpec s{.name = "part", .axes = loops.axes, .reads = {low.read(1, loops.index)}, .raw = true};
     if (n.has_input(2)) {
-        s.reads.push_back(low.read(2, loops.index));
+        s.reads.push_back(low.read(2, loops.index, {}, 0, fits_within(n.input(1), n.input(2), std::nullopt, n.facts())));
         s.body = second;
     } else {
         scalar::DType t = n.input(0).dtype;

@@ -186,8 +186,9 @@ std::vector<OpDef> view_ops() {
                      TensorType x = n.input(0);
                      size_t dim = dimension(n.integer("dim"), x.rank());
                      std::vector<Expr> coordinates = index;
-                     coordinates.insert(coordinates.begin() + static_cast<std::ptrdiff_t>(dim), select_index(n, x.shape[dim]));
-                     return Where{coordinates};
+                     const Selected at = select_index(n, x.shape[dim]);
+                     coordinates.insert(coordinates.begin() + static_cast<std::ptrdiff_t>(dim), at.index);
+                     return Where{coordinates, {}, 0, at.checks};
                  },
              .samples = {"f32[3, 4]; dim=0, index=1", "bf16[3, 4]; dim=-1, index=-2", "i64[5]; dim=0, index=4"}}),
         access_op({.name = "alias",
