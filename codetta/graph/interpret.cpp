@@ -165,6 +165,11 @@ sym::Bindings bind_sizes(const Graph& g, std::span<const scalar::HostArray> argu
                                sym::to_string(v.type.shape[d]), want);
         }
     }
+    for (const Value& v : g.values)
+        for (const sym::Expr& e : v.type.shape)
+            if (!e.constant())
+                CODETTA_USER_CHECK(sym::evaluate(e, sizes) >= 0, "graph '{}': size {} of '%{}' is below 0", g.name, sym::to_string(e),
+                                   v.name);
     return sizes;
 }
 

@@ -1,5 +1,6 @@
 #include "codetta/plan/places.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstring>
 
@@ -84,6 +85,15 @@ void Places::add_sizes() {
         if (!bound.contains(symbol)) continue;
         if (range.lo > -sym::kUnbounded) program_.requirements.push_back(sym::le(range.lo, sym::Expr::symbol(symbol)));
         if (range.hi < sym::kUnbounded) program_.requirements.push_back(sym::le(sym::Expr::symbol(symbol), range.hi));
+    }
+    std::set<sym::Expr> extents; // that no fact keeps from falling below 0: nothing may be allocated then, nor read
+    for (const graph::Value& v : g_.values)
+        for (const sym::Expr& e : v.type.shape)
+            if (!e.constant() && !g_.facts.non_negative(e)) extents.insert(e);
+    for (const sym::Expr& e : extents) {
+        const std::set<std::string> symbols = sym::symbols(e);
+        if (std::all_of(symbols.begin(), symbols.end(), [&](const std::string& s) { return bound.contains(s); }))
+            program_.requirements.push_back(sym::le(0, e));
     }
     for (const auto& [symbol, multiple] : g_.facts.multiples())
         if (bound.contains(symbol)) program_.requirements.push_back(sym::eq(sym::mod(sym::Expr::symbol(symbol), multiple), 0));
