@@ -100,6 +100,12 @@ sym::Substitution StageEmitter::indices(const Stage& st, const std::set<std::str
                                              : load(st, r.access, memory, o.strides, o.dtype, o.name);
         }
         lane_axis_ = lanes;
+        if (b_.dtype(element) == scalar::DType::boolean) {
+            const View number = b_.rmem("number", scalar::DType::i64, {1});
+            b_.map(number, {element},
+                   [](scalar::Builder& f, std::span<const scalar::Value> v) { return f.cast(scalar::DType::i64, v[0]); });
+            element = number;
+        }
         found.emplace(name, b_.load_index("i_" + name.substr(1), element));
     }
     return found;

@@ -6,6 +6,7 @@
 #include "codetta/base/error.h"
 #include "codetta/kernels/gemm/panel.h"
 #include "codetta/kernels/gemm/x86.h"
+#include "codetta/kernels/lanes.h"
 #include "codetta/kernels/nest/emit.h"
 #include "codetta/kernels/nest/loop.h"
 #include "codetta/layout/int_tuple.h"
@@ -68,11 +69,15 @@ base::Verdict plan_of(const Problem& p, const base::Target& target, Plan& plan) 
     if (!contains(rows->rows, plan.row)) return base::Verdict::no("the products have different rows");
     for (const AxisId a : rows->rows)
         if (a != plan.row) plan.batch.push_back(a);
+    for (const AxisId a : rows->rows)
+        if (is_sequential(p, a)) return base::Verdict::no("a write to places from data wants its rows in order");
     for (const Contraction& c : products) {
         const bool own_rows = !c.m.empty() && c.m.back() == plan.row &&
                               std::all_of(c.m.begin(), c.m.end() - 1, [&](AxisId a) { return contains(plan.batch, a); });
         if (!own_rows || c.n.size() != 1 || c.k.size() != 1) return base::Verdict::no("a product's axes do not merge");
         const Stage& st = p.stage(c.stage);
+        if (base::Verdict lanes = can_lie_across_lanes(p, st, c.n[0]); !lanes)
+            return base::Verdict::no("a product's columns can't lie across lanes: {}", lanes.reason());
         Product made;
         made.view = c;
         made.n = c.n[0];
@@ -245,12 +250,12 @@ private:
             b_.loop("panel", 0, sym::ceil_div(n, c.nr), [&](const Expr& j) {
                 tile::View panel = panels_.at(stage);
                 panel.offset = panel.offset + j * format.elements();
-                gemm::register_tile(b_, c, a, offsets, k_stride, panel, format.padded_k(),
-                                    {out.view.buffer,
-                                     out.view.offset + top * out_row + j * c.nr,
-                                     tile::make_layout({layout::IntTuple(c.mr), layout::IntTuple(c.nr)},
-                                                       {layout::IntTuple(out_row), layout::IntTuple(1)}),
-                                     {}});
+                gemm::register_tile(
+                    b_, c, a, offsets, k_stride, panel, format.padded_k(),
+                    {out.view.buffer,
+                     out.view.offset + top * out_row + j * c.nr,
+                     tile::make_layout({layout::IntTuple(c.mr), layout::IntTuple(c.nr)}, {layout::IntTuple(out_row), layout::IntTuple(1)}),
+                     {}});
             });
         });
         if (st.writes.empty()) return;

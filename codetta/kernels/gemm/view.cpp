@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codetta/kernels/lanes.h"
 #include "codetta/kernels/stage_emitter.h"
 
 namespace codetta::kernels::gemm {
@@ -13,7 +14,8 @@ using problem::Stage;
 using sym::Expr;
 
 std::optional<Side> side(const Problem& p, const Read& r, std::optional<AxisId> row, AxisId k, const std::vector<AxisId>& batch) {
-    if (r.from != Read::From::operand || !r.access.guard.empty() || problem::depends_on_data(r.access)) return std::nullopt;
+    if (r.from != Read::From::operand || !r.access.guard.empty() || !r.access.checks.empty() || problem::depends_on_data(r.access))
+        return std::nullopt;
     const problem::Operand& o = p.operands[r.source];
     Side s;
     s.operand = problem::OperandId{r.source};
@@ -77,6 +79,13 @@ std::optional<View> match(const Problem& p, base::Verdict* why_not) {
          b = side(p, product.reads[v.product.b], v.n_axis, v.product.k[0], v.batch);
     if (!a || !b) return no("an operand is not a strided array");
     if (!v.n_axis) return no("it has no columns");
+    for (const Stage& s : p.stages)
+        if (base::Verdict lanes = can_lie_across_lanes(p, s, *v.n_axis); !lanes) {
+            if (why_not) *why_not = base::Verdict::no("its columns can't lie across lanes: {}", lanes.reason());
+            return std::nullopt;
+        }
+    for (const AxisId a : v.batch)
+        if (is_sequential(p, a)) return no("a write to places from data wants its batch in order");
     v.a = std::move(*a);
     v.b = std::move(*b);
     return v;

@@ -48,9 +48,17 @@ void LoopEmitter::run(const Loop& loop) {
 
 StageValue LoopEmitter::allocate(uint32_t stage) {
     const Stage& st = p_.stages[stage];
-    const Loop* loop = nullptr;
-    for (const Loop& l : s_.loops)
-        if (contains(l.stages, problem::StageId{stage})) loop = &l;
+    // Whole vectors are stored and read: the innermost axis and every axis that is across lanes where the value is made or read are padded.
+    std::vector<AxisId> across;
+    for (const Loop& l : s_.loops) {
+        const bool touches = std::any_of(l.stages.begin(), l.stages.end(), [&](problem::StageId id) {
+            const auto& reads = p_.stage(id).reads;
+            return id.value == stage || std::any_of(reads.begin(), reads.end(), [&](const problem::Read& r) {
+                       return r.from == problem::Read::From::stage && r.source == stage;
+                   });
+        });
+        if (touches && l.lane_axis) across.push_back(*l.lane_axis);
+    }
     StageValue v;
     v.per_lane = s_.row_lanes.has_value();
     constexpr int64_t kMostLanes = 64;
@@ -64,8 +72,7 @@ StageValue LoopEmitter::allocate(uint32_t stage) {
         } else if (!contains(s_.tasks, a)) {
             v.in_scratch = true;
             v.strides[i] = elements;
-            // Whole vectors are stored and read: the innermost axis and the lane axis are padded.
-            const bool padded = elements == Expr(at_.width()) || loop->lane_axis == a;
+            const bool padded = elements == Expr(at_.width()) || contains(across, a);
             elements = elements * (padded ? sym::ceil_div(p_.axis(a).extent, kMostLanes) * kMostLanes : p_.axis(a).extent);
         } else
             v.relative.push_back(a);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "codetta/kernels/stage_emitter.h"
+#include "codetta/kernels/lanes.h"
 #include "codetta/problem/rows.h"
 
 namespace codetta::kernels::nest {
@@ -17,61 +17,10 @@ namespace {
 
 bool contains(const std::vector<AxisId>& axes, AxisId a) { return std::find(axes.begin(), axes.end(), a) != axes.end(); }
 
-// Whether the integer that `$i` stands for changes along the axis.
-bool index_depends(const Problem& p, const Stage& s, const std::string& name, AxisId a) {
-    const Read& r = s.reads[static_cast<size_t>(std::stoul(name.substr(1)))];
-    const std::string& axis = p.axis(a).name;
-    if (r.from == Read::From::index) {
-        for (const std::string& inner : sym::symbols(r.expression))
-            if (inner == axis || (inner[0] == '$' && index_depends(p, s, inner, a))) return true;
-        return false;
-    }
-    for (const sym::Expr& e : r.access.coordinates)
-        for (const std::string& inner : sym::symbols(e))
-            if (inner == axis || (inner[0] == '$' && index_depends(p, s, inner, a))) return true;
-    return false;
-}
-
-bool access_is_indexed_along(const Problem& p, const Stage& s, const problem::Access& access, AxisId a) {
-    for (const sym::Expr& e : access.coordinates)
-        for (const std::string& name : sym::symbols(e))
-            if (name[0] == '$' && index_depends(p, s, name, a)) return true;
-    return false;
-}
-
-// A check is made once for all lanes.
-bool is_checked_along(const Problem& p, const Stage& s, const problem::Access& access, AxisId a) {
-    for (const problem::Check& c : access.checks)
-        for (const sym::Expr* e : {&c.index, &c.lo, &c.hi})
-            for (const std::string& name : sym::symbols(*e))
-                if (name == p.axis(a).name || (name[0] == '$' && index_depends(p, s, name, a))) return true;
-    return false;
-}
-
-// Writes to places that come from data happen in index order: those axes can't be shared out.
-bool is_sequential(const Problem& p, AxisId a) {
-    for (const Stage& s : p.stages)
-        for (const problem::Write& w : s.writes) {
-            if (access_is_indexed_along(p, s, w.access, a)) return true;
-            if (w.accumulate && std::none_of(w.access.coordinates.begin(), w.access.coordinates.end(),
-                                             [&](const sym::Expr& e) { return sym::depends_on(e, p.axis(a).name); }))
-                return true;
-        }
-    return false;
-}
-
-// How a memory access lies along an axis: 0 the same element, 1 neighbours, 2 strided, nullopt not affine.
-std::optional<int> lie(const Problem& p, const problem::Access& access, const problem::Operand& o, AxisId a) {
+// How a memory access lies along an axis: 0 the same element, 1 neighbours, 2 strided.
+// @pre can_lie_across_lanes
+int lie(const Problem& p, const problem::Access& access, const problem::Operand& o, AxisId a) {
     const auto along = address_along(p, access, o.strides, a);
-    if (!along) return std::nullopt;
-    for (const sym::Condition& c : access.guard)
-        for (const sym::Expr* side : {&c.lhs, &c.rhs})
-            if (sym::depends_on(*side, p.axis(a).name)) {
-                const auto affine = sym::as_affine(c.lhs - c.rhs, p.axis(a).name);
-                if (!affine || !(affine->coefficient.is(1) || affine->coefficient.is(-1)) || c.relation == sym::Relation::eq ||
-                    c.relation == sym::Relation::ne)
-                    return std::nullopt;
-            }
     return along->coefficient.is(0) ? 0 : along->coefficient.is(1) ? 1 : 2;
 }
 
@@ -79,25 +28,17 @@ std::optional<int> lie(const Problem& p, const problem::Access& access, const pr
 // step.
 std::optional<double> lane_worth(const Problem& p, const std::vector<problem::StageId>& stages, AxisId a) {
     double worth = 0;
-    const auto weigh = [&](const Stage& s, const problem::Access& access, const problem::Operand& o, double weight) {
-        if (access_is_indexed_along(p, s, access, a) || is_checked_along(p, s, access, a)) return false;
-        const auto l = lie(p, access, o, a);
-        if (!l) return false;
-        worth += weight * (*l == 1 ? 4 : *l == 0 ? 1 : -3);
-        return true;
+    const auto weigh = [&](const problem::Access& access, const problem::Operand& o, double weight) {
+        const int l = lie(p, access, o, a);
+        worth += weight * (l == 1 ? 4 : l == 0 ? 1 : -3);
     };
     for (const problem::StageId id : stages) {
         const Stage& s = p.stage(id);
         if (s.scan == a) return std::nullopt;
         if (!contains(s.axes, a) && !contains(s.reduce, a)) continue;
+        if (!can_lie_across_lanes(p, s, a)) return std::nullopt;
         for (const Read& r : s.reads) {
-            if (r.from == Read::From::operand && !weigh(s, r.access, p.operands[r.source], s.combiner ? 4 : 1)) return std::nullopt;
-            if (r.from == Read::From::index && !sym::as_affine(r.expression, p.axis(a).name) &&
-                sym::depends_on(r.expression, p.axis(a).name))
-                return std::nullopt;
-            if (r.from == Read::From::index) // integers from data are the same for all lanes
-                for (const std::string& name : sym::symbols(r.expression))
-                    if (name[0] == '$' && index_depends(p, s, name, a)) return std::nullopt;
+            if (r.from == Read::From::operand) weigh(r.access, p.operands[r.source], s.combiner ? 4 : 1);
             if (r.from == Read::From::stage)
                 for (size_t i = 0; i < r.access.coordinates.size(); ++i) {
                     if (!sym::depends_on(r.access.coordinates[i], p.axis(a).name)) continue;
@@ -105,10 +46,7 @@ std::optional<double> lane_worth(const Problem& p, const std::vector<problem::St
                     worth += i + 1 == r.access.coordinates.size() ? 2 : -1; // stage values lie row major in scratch
                 }
         }
-        for (const problem::Write& w : s.writes) {
-            if (w.accumulate) return std::nullopt;
-            if (!weigh(s, w.access, p.operand(w.operand), 2)) return std::nullopt;
-        }
+        for (const problem::Write& w : s.writes) weigh(w.access, p.operand(w.operand), 2);
     }
     return worth;
 }
@@ -202,15 +140,6 @@ bool can_join(const Problem& p, const Loop& loop, const Stage& st, const Loop& o
     }
     return true;
 }
-
-} // namespace
-
-std::optional<sym::Affine> address_along(const Problem& p, const problem::Access& access, const std::vector<sym::Expr>& strides,
-                                         AxisId axis) {
-    return sym::as_affine(address(access, strides), p.axis(axis).name);
-}
-
-namespace {
 
 std::vector<AxisId> row_axes(const Problem& p) {
     std::vector<AxisId> rows;

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "codetta/problem/problem.h"
-#include "codetta/sym/expr.h"
 
 namespace codetta::kernels::nest {
 
@@ -33,10 +32,5 @@ struct Schedule {
 Schedule schedule(const problem::Problem& p, int vector_bits);
 // Without row lanes; the stages `alone` get a loop of their own (the blocked products of other templates).
 Schedule schedule_rows(const problem::Problem& p, int vector_bits, const std::vector<problem::StageId>& alone);
-
-// Every axis expression of an access as a function of one axis: address == coefficient * axis + rest (in elements); nullopt when it is not
-// affine in it.
-std::optional<sym::Affine> address_along(const problem::Problem& p, const problem::Access& access, const std::vector<sym::Expr>& strides,
-                                         problem::AxisId axis);
 
 } // namespace codetta::kernels::nest
