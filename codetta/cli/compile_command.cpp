@@ -13,6 +13,7 @@
 #include "codetta/cli/stage_file.h"
 #include "codetta/codegen/compile.h"
 #include "codetta/compile/compile.h"
+#include "codetta/compile/report_text.h"
 #include "codetta/graph/graph.h"
 #include "codetta/ops/list.h"
 #include "codetta/problem/problem.h"
@@ -50,33 +51,13 @@ struct TemporaryFolder {
     std::filesystem::path path;
 };
 
-std::string in_short(const std::string& name, const compile::Report& r, const base::Target& target) {
-    double total = 0;
-    for (const compile::StageTime& s : r.stages) total += s.time_ms;
-    const auto count = [](size_t n, std::string_view what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); };
-    return fmt::format("{}: {}{}, {}, {} on the reference kernel; {:.0f} ms for {}\n", name, r.nodes ? count(r.nodes, "op") + ", " : "",
-                       count(r.regions, "region"), count(r.kernels, "kernel"), r.on_reference, total, target.name);
-}
-
-std::string at_length(const compile::Report& r) {
-    std::string text;
-    for (const compile::RegionReport& region : r.region_reports) {
-        text += fmt::format("region {}: {} {}{}\n", region.name, region.provider, region.template_name,
-                            region.variants > 1 ? fmt::format(", {} variants by size", region.variants) : "");
-        for (const std::string& k : region.kernels) text += fmt::format("  kernel {}\n", k);
-        for (const std::string& reason : region.not_taken) text += fmt::format("  not {}\n", reason);
-        for (const std::string& reason : region.not_fused) text += fmt::format("  {}\n", reason);
-    }
-    for (const compile::StageTime& s : r.stages) text += fmt::format("stage {:<7} {:8.2f} ms\n", s.stage, s.time_ms);
-    return text;
-}
-
 nlohmann::json as_json(const std::string& name, const compile::Report& r, const base::Target& target) {
     nlohmann::json json = {
         {"name", name}, {"target", target.name}, {"ops", r.nodes}, {"kernels", r.kernels}, {"on_reference", r.on_reference}};
     json["regions"] = nlohmann::json::array();
     for (const compile::RegionReport& region : r.region_reports)
         json["regions"].push_back({{"name", region.name},
+                                   {"ops", region.ops},
                                    {"provider", region.provider},
                                    {"template", region.template_name},
                                    {"kernels", region.kernels},
@@ -122,7 +103,7 @@ void compile_model(const Session& session, const Wishes& wishes, const StageFile
         if (session.json)
             session.say("{}\n", as_json(name, report, target).dump(2));
         else if (!wishes.assembly && wishes.stage.empty())
-            session.say("{}", in_short(name, report, target) + (wishes.explain ? at_length(report) : ""));
+            session.say("{}", compile::in_short(name, report, target.name) + (wishes.explain ? compile::at_length(report) : ""));
         if (!session.json) print_dumped(session, wishes, options.dump.empty() ? "." : options.dump);
         if (temporary) options.dump.clear();
     }

@@ -36,6 +36,7 @@ void fill(Report& report, const tune::Recipes& recipes) {
             fmt::format("{}: {}{}{}", r.region.problem.name, c.template_name, r.reasons.empty() ? "" : "; ", fmt::join(r.reasons, "; ")));
         RegionReport& region = report.region_reports.emplace_back();
         region.name = r.region.problem.name;
+        region.ops = problem::summary(r.region.origins);
         region.provider = c.provider;
         region.template_name = c.template_name;
         for (const providers::Kernel& k : c.variants.back().kernels) region.kernels.push_back((k.once ? "once " : "") + k.program.name);

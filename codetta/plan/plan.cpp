@@ -4,11 +4,23 @@
 
 #include "codetta/base/error.h"
 #include "codetta/plan/places.h"
+#include "codetta/problem/contraction.h"
+#include "codetta/problem/cost.h"
 #include "codetta/providers/candidate.h"
 
 namespace codetta::plan {
 
 namespace {
+
+runtime::Work work_of(const problem::Problem& p) {
+    const problem::Cost cost = problem::cost(p);
+    runtime::Work work{cost.flops, cost.bytes_read + cost.bytes_written, scalar::DType::f32};
+    if (const auto products = problem::contractions(p); !products.empty()) {
+        const problem::Stage& product = p.stage(products[0].stage);
+        work.dtype = problem::read_dtype(p, product.reads[products[0].a]);
+    }
+    return work;
+}
 
 class Planner {
 public:
@@ -34,6 +46,7 @@ public:
                 }
                 alternative.launches.push_back(launch(recipe, kernel, temporaries, step_index));
             }
+            if (!alternative.launches.empty()) alternative.launches.front().work = work_of(recipe.region.problem);
             step.alternatives.push_back(std::move(alternative));
         }
         program_.call.push_back(std::move(step));

@@ -29,4 +29,12 @@ std::shared_ptr<Memory> Context::share_prepared(const std::string& key, std::sha
     return memory;
 }
 
+size_t Context::prepared_bytes() {
+    std::lock_guard lock(mutex_);
+    size_t bytes = 0;
+    for (const auto& [key, entry] : prepared_)
+        if (const std::shared_ptr<Memory> memory = entry.lock()) bytes += memory->bytes();
+    return bytes;
+}
+
 } // namespace codetta::runtime

@@ -37,6 +37,8 @@ public:
     std::shared_ptr<Memory> find_prepared(const std::string& key);
     /// Remembers `memory` weakly. When somebody else was quicker, returns theirs.
     std::shared_ptr<Memory> share_prepared(const std::string& key, std::shared_ptr<Memory> memory);
+    /// Bytes of all prepared memory that some executable still holds.
+    size_t prepared_bytes();
     /// Grows when the user says that weights were changed in place; prepared memory of an older generation is out of date.
     uint64_t prepared_generation() const { return prepared_generation_.load(std::memory_order_acquire); }
     void refresh_prepared() { prepared_generation_.fetch_add(1, std::memory_order_acq_rel); }

@@ -49,6 +49,12 @@ uint64_t hash_symbols(std::span<const int64_t> symbols) {
     return hash;
 }
 
+sym::Bindings bindings_of(const HostProgram& program, const SizedProgram& sized) {
+    sym::Bindings bindings;
+    for (size_t i = 0; i < program.sizes.size(); i++) bindings.emplace(program.sizes[i].symbol, sized.symbols[i]);
+    return bindings;
+}
+
 constexpr size_t symbols_on_stack = 64;
 
 /// Empty arrays may have no address; then neither have their parts.
@@ -228,7 +234,10 @@ void Executable::run(std::span<const Argument> arguments, OutputAllocator& alloc
         const auto start = std::chrono::steady_clock::now();
         run_launch(launch, pointers, scratch, context.pool(), threads);
         const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
-        options.profile->push_back({launch.source->kernel, launch.source->label, launch.tasks, time.count()});
+        const Work& work = launch.source->work;
+        options.profile->push_back({launch.source->kernel, launch.source->label, launch.tasks, time.count(),
+                                    static_cast<double>(sym::evaluate(work.flops, bindings_of(state.program, sized))),
+                                    static_cast<double>(sym::evaluate(work.bytes, bindings_of(state.program, sized))), work.dtype});
     }
     results.outputs = sized.outputs;
     results.keeper = std::move(found.sized);

@@ -43,6 +43,8 @@ struct LaunchTime {
     std::string kernel, label;
     int64_t tasks = 0;
     double time_us = 0;
+    double flops = 0, bytes = 0; ///< of its Work, with the sizes of this call
+    scalar::DType dtype = scalar::DType::f32;
 };
 
 struct CallOptions {

@@ -142,7 +142,7 @@ const char* const scaled_sum = R"(program scaled_sum
 setup
 call
   launch scale(x, half, t; s1) tasks s0 grain 1
-  launch row_sum(t, y; s1) tasks s0 grain 1 scratch 4*s1 label "sum model.py:3"
+  launch row_sum(t, y; s1) tasks s0 grain 1 scratch 4*s1 work 2*s0 flops 8*s0 bytes f32 label "sum model.py:3"
 outputs
   view of y: f32[s0] strides [1] offset 0
   view of y: f32[s0, 1] strides [1, 1] offset 0
@@ -450,6 +450,9 @@ TEST(Executable, ProfileHasARowPerLaunch) {
     EXPECT_EQ(profile[1].label, "sum model.py:3");
     EXPECT_EQ(profile[1].tasks, 3);
     EXPECT_GT(profile[0].time_us, 0);
+    EXPECT_EQ(profile[0].flops, 0);
+    EXPECT_EQ(profile[1].flops, 6); // 3 rows
+    EXPECT_EQ(profile[1].bytes, 24);
 }
 
 TEST(Executable, PreallocatedOutputsAndNoMemory) {

@@ -132,6 +132,9 @@ private:
         for (size_t i = 0; i < launch.integers.size(); i++) arguments += (i ? ", " : "; ") + sym::to_string(launch.integers[i]);
         std::string tail = fmt::format("tasks {} grain {}", sym::to_string(launch.tasks), sym::to_string(launch.grain));
         if (!launch.scratch_bytes.is(0)) tail += " scratch " + sym::to_string(launch.scratch_bytes);
+        if (launch.work != Work{})
+            tail += fmt::format(" work {} flops {} bytes {}", sym::to_string(launch.work.flops), sym::to_string(launch.work.bytes),
+                                scalar::to_string(launch.work.dtype));
         if (!launch.label.empty()) tail += " label " + quoted(launch.label);
         line(depth, "launch {}({}) {}", launch.kernel, arguments, tail);
     }

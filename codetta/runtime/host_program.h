@@ -16,7 +16,7 @@
 //   call
 //     choice
 //       when s0 % 32 == 0, a0 % 64 == 0
-//         launch gemm_a(x, w16, b, y; s0) tasks 96*((s0 + 255) // 256) grain 1 scratch 4096 label "linear model.py:12"
+//         launch gemm_a(x, w16, b, y; s0) tasks 96*((s0 + 255) // 256) grain 1 scratch 4096 work 4718592*s0 flops 1536*s0 bytes bf16 label "linear model.py:12"
 //       otherwise
 //         launch gemm_b(x, w16, b, y; s0) tasks 96*((s0 + 255) // 256) grain 1
 //   outputs
@@ -124,6 +124,13 @@ inline PointerArgument pointer_to(PreparedId id, sym::Expr offset_bytes = 0) { r
 inline PointerArgument pointer_to(BufferId id, sym::Expr offset_bytes = 0) { return {Place::buffer, id.value, offset_bytes}; }
 inline PointerArgument pointer_to(StorageId id, sym::Expr offset_bytes = 0) { return {Place::storage, id.value, offset_bytes}; }
 
+/// What a region has to do at least: operations, elements touched once, and the dtype that its products multiply.
+struct Work {
+    sym::Expr flops = 0, bytes = 0;
+    scalar::DType dtype = scalar::DType::f32;
+    friend bool operator==(const Work&, const Work&) = default;
+};
+
 /// One kernel over its tasks. Launches run one after another; a launch sees all that the earlier ones wrote.
 struct Launch {
     std::string kernel;                    ///< symbol of a CodeEntry
@@ -133,6 +140,7 @@ struct Launch {
     sym::Expr grain = 1;                   ///< tasks that a thread takes at least; tasks <= grain run on the calling thread alone
     sym::Expr scratch_bytes = 0;           ///< per thread
     std::string label;                     ///< where it comes from, for people: "linear+gelu model.py:12"
+    Work work;                             ///< for explain; a region of several launches has it at the first
     friend bool operator==(const Launch&, const Launch&) = default;
 };
 

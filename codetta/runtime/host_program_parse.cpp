@@ -363,8 +363,15 @@ private:
         line.expect("tasks");
         launch.tasks = line.expr({"grain"});
         line.expect("grain");
-        launch.grain = line.expr({"scratch", "label"});
-        if (line.take("scratch")) launch.scratch_bytes = line.expr({"label"});
+        launch.grain = line.expr({"scratch", "work", "label"});
+        if (line.take("scratch")) launch.scratch_bytes = line.expr({"work", "label"});
+        if (line.take("work")) {
+            launch.work.flops = line.expr({"flops"});
+            line.expect("flops");
+            launch.work.bytes = line.expr({"bytes"});
+            line.expect("bytes");
+            launch.work.dtype = line.dtype();
+        }
         if (line.take("label")) launch.label = line.quoted();
         line.end();
         return launch;

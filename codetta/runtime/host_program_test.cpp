@@ -26,11 +26,11 @@ const char* const example = R"(program linear_gelu
 setup
   launch pack16(w, w16) tasks 96 grain 8
 call
-  launch copy(x, t + 64; s0, min(s0, s1)) tasks 12*s0 grain 1 scratch 64*s1 label "from \"model.py\":12\nand # more"
+  launch copy(x, t + 64; s0, min(s0, s1)) tasks 12*s0 grain 1 scratch 64*s1 work s0*s1 flops s1 bytes f32 label "from \"model.py\":12\nand # more"
   choice
     when s0 % 32 == 0, a0 % 64 == 0
       launch gemm_a(t, w16, c, y; s0) tasks 96*((s0 + 255) // 256) grain 1
-      launch post(y) tasks s0 grain 4
+      launch post(y) tasks s0 grain 4 work 7*s0 flops 3072*s0 + 4 bytes bf16
     when s0 <= 4
     otherwise
       launch gemm_b(t, w16, c, y; s0) tasks 96 grain 1
@@ -58,6 +58,8 @@ TEST(HostProgram, ParsesWhatItPrints) {
     ASSERT_EQ(program.call.size(), 2u);
     const Launch& copy = program.call[0].alternatives[0].launches[0];
     EXPECT_EQ(copy.label, "from \"model.py\":12\nand # more");
+    EXPECT_EQ(copy.work, (Work{sym::Expr::symbol("s0") * sym::Expr::symbol("s1"), sym::Expr::symbol("s1"), scalar::DType::f32}));
+    EXPECT_EQ(program.call[1].alternatives[0].launches[1].work.dtype, scalar::DType::bf16);
     EXPECT_EQ(copy.pointers[1], pointer_to(BufferId(0), 64));
     EXPECT_EQ(copy.integers[1], sym::min(sym::Expr::symbol("s0"), sym::Expr::symbol("s1")));
     ASSERT_EQ(program.call[1].alternatives.size(), 3u);
@@ -107,7 +109,7 @@ TEST(HostProgram, MalformedTextNamesLineAndColumn) {
     EXPECT_EQ(message_of(example, "00000040", "0000004"), "line 11, column 39: expected two hexadecimal digits");
     EXPECT_EQ(message_of(example, "tasks 96 grain 8", "grain 8"), "line 17, column 25: expected 'tasks'");
     EXPECT_EQ(message_of(example, "live 0..1", "live 0-1"), "line 14, column 27: expected '..'");
-    EXPECT_EQ(message_of(example, "# more\"", "# more"), "line 19, column 116: the text has no end");
+    EXPECT_EQ(message_of(example, "# more\"", "# more"), "line 19, column 146: the text has no end");
     EXPECT_EQ(message_of(example, "    otherwise\n", ""), "line 26, column 1: expected 'otherwise'");
     EXPECT_EQ(message_of(example, "  nothing\nend\n", ""), "line 33, column 1: the text ends where 'end' is expected");
     EXPECT_EQ(message_of(example, "end\n", "end\nmore\n"), "line 35, column 1: expected nothing behind 'end'");

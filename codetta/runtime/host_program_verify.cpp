@@ -137,6 +137,8 @@ private:
         known(launch.tasks, launch.kernel);
         known(launch.grain, launch.kernel);
         known(launch.scratch_bytes, launch.kernel);
+        known(launch.work.flops, launch.kernel);
+        known(launch.work.bytes, launch.kernel);
     }
 
     void setup_launch(const Launch& l) const {

@@ -8,5 +8,6 @@ namespace codetta::python {
 void bind_base(nanobind::module_& module);
 void bind_aten(nanobind::module_& module);
 void bind_segment(nanobind::module_& module);
+void bind_runtime(nanobind::module_& module);
 
 } // namespace codetta::python

@@ -7,4 +7,5 @@ NB_MODULE(_codetta, module) {
     bind_base(module);
     bind_aten(module);
     bind_segment(module);
+    bind_runtime(module);
 }

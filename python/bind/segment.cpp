@@ -58,6 +58,8 @@ private:
     PyThreadState* thread_ = nullptr;
 };
 
+using ProfileRow = std::tuple<std::string, std::string, int64_t, double, double, double, std::string>;
+
 class Segment {
 public:
     /// positions: where in the caller's list each argument of the runner lies (tensors, then integers).
@@ -104,10 +106,11 @@ public:
         profile_.clear();
         profiling_ = true;
     }
-    std::vector<std::tuple<std::string, std::string, int64_t, double>> stop_profile() {
+    std::vector<ProfileRow> stop_profile() {
         profiling_ = false;
-        std::vector<std::tuple<std::string, std::string, int64_t, double>> rows;
-        for (const runtime::LaunchTime& row : profile_) rows.emplace_back(row.kernel, row.label, row.tasks, row.time_us);
+        std::vector<ProfileRow> rows;
+        for (const runtime::LaunchTime& row : profile_)
+            rows.emplace_back(row.kernel, row.label, row.tasks, row.time_us, row.flops, row.bytes, scalar::to_string(row.dtype));
         return rows;
     }
 
@@ -183,7 +186,7 @@ void bind_segment(nb::module_& module) {
         .def("refresh", &Segment::refresh, "Forget what was prepared from frozen weights.")
         .def_prop_ro("description", &Segment::description, "What the compiler says of it, for people.")
         .def("start_profile", &Segment::start_profile)
-        .def("stop_profile", &Segment::stop_profile, "Rows (kernel, label, tasks, microseconds) since start_profile.");
+        .def("stop_profile", &Segment::stop_profile, "Rows (kernel, label, tasks, microseconds, flops, bytes, dtype of products) since start_profile.");
 
     module.def(
         "make_segment",

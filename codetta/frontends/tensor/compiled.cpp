@@ -10,6 +10,7 @@
 #include "codetta/base/log.h"
 #include "codetta/base/options.h"
 #include "codetta/compile/compile.h"
+#include "codetta/compile/report_text.h"
 #include "codetta/frontends/tensor/traced_node.h"
 #include "codetta/graph/op_def.h"
 #include "codetta/runtime/detect_machine.h"
@@ -22,6 +23,7 @@ struct Compiled::State {
     std::vector<std::shared_ptr<const TracedNode>> parameters; // behind the call's inputs, in the graph's order
     size_t inputs = 0;
     compile::Report report;
+    std::string target;
     int threads = 0;
     std::optional<runtime::Executable> executable; // none: the option `interpreter`
 
@@ -196,12 +198,7 @@ void Compiled::refresh() {
 }
 
 std::string Compiled::explain() const {
-    const compile::Report& r = state_->report;
-    std::string text = fmt::format("{}: {} ops, {} regions, {} kernels, {} on the reference kernel\n", state_->graph.name, r.nodes,
-                                   r.regions, r.kernels, r.on_reference);
-    for (const std::string& recipe : r.recipes) text += "  " + recipe + "\n";
-    for (const compile::StageTime& stage : r.stages) text += fmt::format("  {:<7} {:.1f} ms\n", stage.stage, stage.time_ms);
-    return text;
+    return compile::in_short(state_->graph.name, state_->report, state_->target) + compile::at_length(state_->report);
 }
 
 const graph::Graph& Compiled::graph() const { return state_->graph; }
@@ -216,9 +213,9 @@ Compiled compile(const std::vector<Tensor>& inputs, const std::vector<Tensor>& o
     state->parameters = parameters_of(outputs);
     state->inputs = inputs.size();
     state->threads = options.threads;
-    if (!options.interpreter)
-        state->executable.emplace(
-            codetta::compile::compile(state->graph, runtime::host_target(options.target), options, {}, &state->report));
+    const base::Target target = runtime::host_target(options.target);
+    state->target = options.interpreter ? "the interpreter" : target.name;
+    if (!options.interpreter) state->executable.emplace(codetta::compile::compile(state->graph, target, options, {}, &state->report));
     return Compiled(std::move(state));
 }
 
