@@ -163,6 +163,64 @@ const std::vector<Case>& cases() {
   acc: f32[m, n] = sum(k) f32(x[m, k]) * f32(w[n, k])
   y: bf16[m, n] = bf16(acc[m, n]) -> out[m, n]
 )", {{{"s0", 9}, {"s1", 35}}, {{"s0", 1}, {"s1", 64}}}},
+        {"tiles_frozen",
+         R"(problem p(m = s0, n = 70, k = s1) where s0 >= 1, s1 >= 0
+  x: bf16[m, k] in
+  w: bf16[n, k] in frozen
+  b: bf16[n] in
+  r: bf16[m, n] in
+  out: bf16[m, n] out
+  raw: f32[m, n] out
+  acc: f32[m, n] = sum(k) f32(x[m, k]) * f32(w[n, k]) -> raw[m, n]
+  h: f32[m, n] = acc[m, n] + f32(b[n])
+  y: bf16[m, n] = bf16(h[m, n] * normal_cdf(h[m, n]) + f32(r[m, n])) -> out[m, n]
+)",
+         {{{"s0", 1}, {"s1", 64}}, {{"s0", 16}, {"s1", 70}}, {{"s0", 17}, {"s1", 33}}, {{"s0", 33}, {"s1", 96}}, {{"s0", 70}, {"s1", 31}}, {{"s0", 265}, {"s1", 35}}, {{"s0", 5}, {"s1", 0}}}},
+        {"tiles_whole",
+         R"(problem p(m = 272, n = 32, k = 64)
+  x: bf16[m, k] in
+  w: bf16[n, k] in frozen
+  out: f32[m, n] out
+  acc: f32[m, n] = sum(k) f32(x[m, k]) * f32(w[n, k]) -> out[m, n]
+)",
+         {{}}},
+        {"tiles_as_they_lie",
+         R"(problem p(m = s0, n = s1, k = s2) where s0 >= 1, s1 >= 40, s2 >= 20
+  x: bf16[m, k] in
+  w: bf16[n, k] in
+  b: bf16[n] in
+  out: bf16[m, n] out
+  acc: f32[m, n] = sum(k) f32(x[m, k]) * f32(w[n, k])
+  y: bf16[m, n] = bf16(acc[m, n] + f32(b[n])) -> out[m, n]
+)",
+         {{{"s0", 1}, {"s1", 40}, {"s2", 64}}, {{"s0", 2}, {"s1", 70}, {"s2", 33}}, {{"s0", 16}, {"s1", 64}, {"s2", 20}}, {{"s0", 31}, {"s1", 97}, {"s2", 96}}, {{"s0", 262}, {"s1", 45}, {"s2", 40}}}},
+        {"tiles_of_columns",
+         R"(problem p(m = s0, n = s1, k = s2) where s0 >= 1, s1 >= 1, s2 >= 1
+  x: bf16[m, k] in
+  w: bf16[k, n] in
+  out: bf16[m, n] out
+  acc: f32[m, n] = sum(k) f32(x[m, k]) * f32(w[k, n])
+  y: bf16[m, n] = bf16(acc[m, n]) -> out[m, n]
+)",
+         {{{"s0", 3}, {"s1", 40}, {"s2", 64}}, {{"s0", 45}, {"s1", 7}, {"s2", 45}}, {{"s0", 48}, {"s1", 70}, {"s2", 1}}}},
+        {"tiles_turned",
+         R"(problem p(m = s0, n = 70, k = s1) where s0 >= 1, s1 >= 1
+  x: bf16[k, m] in
+  w: bf16[k, n] in
+  out: f32[m, n] out
+  acc: f32[m, n] = sum(k) f32(x[k, m]) * f32(w[k, n]) -> out[m, n]
+)",
+         {{{"s0", 5}, {"s1", 64}}, {{"s0", 55}, {"s1", 37}}}},
+        {"tiles_batched",
+         R"(problem p(h = 3, b = 2, m = s0, n = s1, k = 48) where s0 >= 1, s1 >= 1
+  x: bf16[b, m, h, k] in
+  y: bf16[b, n, h, k] in
+  mask: f32[b, n] in
+  out: f32[b, h, m, n] out
+  acc: f32[b, h, m, n] = sum(k) f32(x[b, m, h, k]) * f32(y[b, n, h, k])
+  z: f32[b, h, m, n] = acc[b, h, m, n] * 0.125 + mask[b, n] -> out[b, h, m, n]
+)",
+         {{{"s0", 9}, {"s1", 40}}, {{"s0", 35}, {"s1", 35}}}},
         {"long_sum", R"(problem p(m = 7, n = 70, k = s0) where s0 >= 1
   x: f32[m, k] in
   w: f32[n, k] in frozen
@@ -261,7 +319,7 @@ void check(const Case& c, const Template& t, const BuildContext& context) {
 }
 
 TEST(Kernels, EveryTemplateComputesEveryProblemItMatches) {
-    for (const char* target : {"x86_avx2", "x86_avx512"}) {
+    for (const char* target : {"x86_avx2", "x86_avx512", "x86_amx"}) {
         base::Target machine = base::make_target(target);
         if (machine.vector_bits == 512) machine.features.insert("avx512_bf16");
         const BuildContext context{&machine, {}, 1};
@@ -270,12 +328,10 @@ TEST(Kernels, EveryTemplateComputesEveryProblemItMatches) {
     }
 }
 
-TEST(Kernels, TheFirstTemplateThatMatchesIsTheOneMeant) {
-    const base::Target machine = base::make_target("x86_avx512");
+void expect_first(const char* target, const std::map<std::string, std::string, std::less<>>& meant) {
+    SCOPED_TRACE(target);
+    const base::Target machine = base::make_target(target);
     const BuildContext context{&machine, {}, 1};
-    const std::map<std::string, std::string, std::less<>> meant = {
-        {"product", "gemm"},      {"linear_gelu_frozen", "gemm"}, {"few_rows", "gemm"},      {"few_rows_bf16", "gemm"},
-        {"product_bf16", "gemm"}, {"product_bf16_frozen", "gemm"}, {"long_sum", "gemm"}, {"batched_nn", "gemm"},         {"attention", "attention"}};
     for (const Case& c : cases()) {
         const problem::Problem p = problem::parse_problem(c.text);
         std::string first, reasons;
@@ -289,6 +345,18 @@ TEST(Kernels, TheFirstTemplateThatMatchesIsTheOneMeant) {
         const auto wanted = meant.find(c.name);
         EXPECT_EQ(first, wanted == meant.end() ? "nest" : wanted->second) << c.name << " " << reasons;
     }
+}
+
+TEST(Kernels, TheFirstTemplateThatMatchesIsTheOneMeant) {
+    std::map<std::string, std::string, std::less<>> meant = {{"attention", "attention"}};
+    for (const char* name : {"product", "linear_gelu_frozen", "few_rows", "few_rows_bf16", "product_bf16", "product_bf16_frozen", "long_sum",
+                             "batched_nn", "tiles_frozen", "tiles_whole", "tiles_as_they_lie", "tiles_of_columns", "tiles_turned", "tiles_batched"})
+        meant[name] = "gemm";
+    expect_first("x86_avx512", meant);
+    for (const char* name : {"few_rows_bf16", "product_bf16", "product_bf16_frozen", "tiles_frozen", "tiles_whole", "tiles_as_they_lie",
+                             "tiles_of_columns", "tiles_turned", "tiles_batched"})
+        meant[name] = "gemm_amx";
+    expect_first("x86_amx", meant);
 }
 
 } // namespace

@@ -1,0 +1,157 @@
+#include "codetta/kernels/gemm/amx.h"
+
+#include <algorithm>
+
+#include "codetta/base/error.h"
+#include "codetta/kernels/gemm/amx_tiles.h"
+#include "codetta/kernels/lanes.h"
+#include "codetta/kernels/nest/emit.h"
+#include "codetta/scalar/dtype.h"
+#include "codetta/sym/condition.h"
+
+namespace codetta::kernels::gemm {
+
+using problem::Problem;
+using scalar::DType;
+using sym::Expr;
+
+namespace amx {
+
+bool can_swap(const Problem& p, const View& v) {
+    // The last columns are computed twice over: an epilogue that updates its own operand would do so twice.
+    for (const problem::Operand& o : p.operands)
+        if (o.aliases || o.role == problem::Role::inout) return false;
+    return v.b.k_stride.is(1) && !v.a.batched && !v.b.batched && p.facts.range(v.n).lo >= 2 * kRows;
+}
+
+namespace {
+
+constexpr int64_t kLeastDepth = 16; // a shorter sum leaves most of a tile empty
+
+base::Verdict match_template(const Problem& p, const BuildContext& context) {
+    for (const char* feature : {"amx_tile", "amx_bf16"})
+        if (!context.target->has(feature)) return base::Verdict::no("the target {} has no {}", context.target->name, feature);
+    base::Verdict why = base::Verdict::yes();
+    const auto v = match(p, &why);
+    if (!v) return why;
+    if (v->a.dtype != DType::bf16 || v->b.dtype != DType::bf16 || v->accumulator != DType::f32)
+        return base::Verdict::no("tiles multiply bf16 by bf16 and accumulate f32");
+    if (v->m.is(1) && !(v->b.frozen && !v->b.batched))
+        return base::Verdict::no("one row reads every column once: a nest of dot products does that");
+    if (p.facts.range(v->k).hi < kLeastDepth) return base::Verdict::no("sums shorter than {} leave tiles empty", kLeastDepth);
+    return base::Verdict::yes();
+}
+
+class Variants {
+public:
+    Variants(const Problem& p, const View& v, const BuildContext& context) : p_(p), v_(v), context_(context) {}
+
+    Candidate build() {
+        const sym::Range rows = p_.facts.range(v_.m);
+        const bool swaps = !frozen() && can_swap(p_, v_), reads_rows = rows.lo <= 1 && !frozen();
+        if (reads_rows)
+            add(1, {{}, {nest::emit(p_, nest::schedule(p_, context_.target->vector_bits), "gemv_" + context_.target->name)}, {}});
+        if (rows.lo <= kRows && rows.hi > (reads_rows ? 1 : -1)) add(kRows, swaps ? swapped(1) : straight(1));
+        if (rows.hi > kRows) add(sym::kUnbounded, swaps ? swapped(2) : straight(2));
+        candidate_.template_name = "gemm_amx";
+        return std::move(candidate_);
+    }
+
+private:
+    bool frozen() const { return v_.b.frozen && !v_.b.batched; }
+
+    // The variant for at most `most` rows.
+    void add(int64_t most, Variant variant) {
+        if (p_.facts.range(v_.m).hi > most) variant.guard = {sym::le(v_.m, most)};
+        for (Kernel& k : variant.kernels)
+            if (!k.once && !p_.facts.positive(v_.m)) k.tasks = k.tasks * sym::min(v_.m, 1); // without rows there is nothing to read
+        candidate_.variants.push_back(std::move(variant));
+    }
+
+    int64_t likely(const Expr& e, int64_t otherwise) const {
+        if (const auto constant = e.constant()) return *constant;
+        for (const std::string& name : sym::symbols(e))
+            if (!context_.hints.contains(name)) return otherwise;
+        return std::max<int64_t>(sym::evaluate(e, context_.hints), 1);
+    }
+
+    // How the work is shared out: tasks enough for the threads, but not so small that filling and draining the pipeline counts.
+    void share_out(Config& c) const {
+        if (v_.m_axis && is_sequential(p_, *v_.m_axis)) c.block = 0; // writes in order of the rows: one task for all of them
+        const int64_t width = (c.swapped ? c.column_tiles : c.row_tiles) * kRows;
+        int64_t m = likely(v_.m, 256), batches = 1;
+        if (width == kRows) m = std::min(m, kRows);
+        for (const problem::AxisId a : v_.batch) batches *= likely(p_.axis(a).extent, 1);
+        const int64_t steps = likely(steps_of(v_.k), 16), columns = likely(sym::ceil_div(v_.n, 2 * kRows), 16);
+        const int64_t blocks = c.block ? (m + c.block - 1) / c.block : 1,
+                      in_block = (std::min(m, c.block ? c.block : m) + width - 1) / width;
+        const int64_t wanted = 4 * std::max(context_.threads, 1);
+        c.group = 8;
+        while (c.group > 1 &&
+               (blocks * batches * ((columns + c.group - 1) / c.group) < wanted || (!c.columns_packed && c.group * in_block > 8)))
+            c.group /= 2;
+        c.prefetch = std::clamp<int64_t>((2 * kRows + in_block - 1) / in_block, 1, 2 * kRows);
+        c.unit = c.swapped ? 4 : std::clamp<int64_t>((width + steps - 1) / steps, 1, 4);
+    }
+
+    Variant straight(int64_t row_tiles) const {
+        Config c;
+        c.row_tiles = row_tiles;
+        c.columns_packed = frozen();
+        c.rows_packed = row_tiles == 1 || !v_.a.k_stride.is(1);
+        c.rows_temporary = c.columns_packed ? 1 : 0;
+        if (!c.columns_packed) c.block = 0; // each task packs its columns: for all rows
+        share_out(c);
+        Variant result;
+        const Side& b = v_.b;
+        if (c.columns_packed) { // one packing for all variants
+            result.temporaries.push_back({"packed_columns", bytes(sym::ceil_div(v_.n, 2 * kRows) * panel_elements(v_.k, 2)), true});
+            result.kernels.push_back(emit_pack_columns(p_, v_, b, v_.n, 2, 0));
+            result.kernels.back().once = true;
+        }
+        if (c.rows_packed) {
+            Expr strips = sym::ceil_div(v_.m, row_tiles * kRows) * row_tiles;
+            if (v_.a.batched)
+                for (const problem::AxisId a : v_.batch) strips = strips * p_.axis(a).extent;
+            result.temporaries.push_back({"packed_rows", bytes(strips * strip_elements(v_.k)), false});
+            result.kernels.push_back(emit_pack_rows(p_, v_, v_.a, v_.m, row_tiles, c.rows_temporary));
+        }
+        result.kernels.push_back(emit_product(p_, v_, c));
+        return result;
+    }
+
+    Variant swapped(int64_t column_tiles) const {
+        Config c;
+        c.swapped = true;
+        c.column_tiles = column_tiles;
+        share_out(c);
+        Variant result;
+        result.temporaries.push_back(
+            {"packed_rows", bytes(sym::ceil_div(v_.m, column_tiles * kRows) * panel_elements(v_.k, column_tiles)), false});
+        result.kernels.push_back(emit_pack_columns(p_, v_, v_.a, v_.m, column_tiles, 0));
+        result.kernels.push_back(emit_product(p_, v_, c));
+        return result;
+    }
+
+    static Expr bytes(const Expr& elements) { return elements * scalar::bytes(DType::bf16); }
+
+    const Problem& p_;
+    const View& v_;
+    const BuildContext& context_;
+    Candidate candidate_;
+};
+
+} // namespace
+
+} // namespace amx
+
+Template x86_amx() {
+    return {"gemm_amx", "a bf16 product with its epilogue on tile registers, for x86 CPUs with AMX", amx::match_template,
+            [](const Problem& p, const BuildContext& context) {
+                const auto v = match(p, nullptr);
+                CODETTA_CHECK(v, "build without match");
+                return amx::Variants(p, *v, context).build();
+            }};
+}
+
+} // namespace codetta::kernels::gemm

@@ -1,0 +1,300 @@
+#include <fmt/format.h>
+
+#include "codetta/kernels/gemm/amx.h"
+#include "codetta/kernels/gemm/amx_tiles.h"
+#include "codetta/kernels/gemm/epilogue.h"
+#include "codetta/kernels/stage_emitter.h"
+#include "codetta/layout/int_tuple.h"
+#include "codetta/scalar/dtype.h"
+#include "codetta/sym/condition.h"
+
+namespace codetta::kernels::gemm::amx {
+
+using layout::IntTuple;
+using problem::Problem;
+using scalar::DType;
+using sym::Expr;
+using tile::Builder;
+
+namespace {
+
+constexpr int64_t kLanes = 2 * kRows; // columns of the result that go through the epilogue together
+constexpr int64_t kTurned = 4;        // rows of a swapped result that are straightened together
+
+std::vector<Expr> tasks_over(Builder& b, const Problem& p, const std::vector<problem::AxisId>& axes, std::vector<std::string> names,
+                             std::vector<Expr> extents) {
+    std::vector<std::string> all_names;
+    std::vector<Expr> all;
+    for (const problem::AxisId a : axes) {
+        all_names.push_back(p.axis(a).name);
+        all.push_back(p.axis(a).extent);
+    }
+    all_names.insert(all_names.end(), names.begin(), names.end());
+    all.insert(all.end(), extents.begin(), extents.end());
+    return b.tasks(all_names, all);
+}
+
+// The number of a batch, last axis fastest.
+Expr batch_number(const Problem& p, const View& v, const std::vector<Expr>& index) {
+    Expr number = 0;
+    for (size_t i = 0; i < v.batch.size(); ++i) number = number * p.axis(v.batch[i]).extent + index[i];
+    return number;
+}
+
+class Product {
+public:
+    Product(const Problem& p, const View& v, const Config& c)
+        : p_(p), v_(v), c_(c),
+          b_(fmt::format("gemm_amx{}_bf16_{}x{}", c.swapped ? "_swapped" : "", c.row_tiles * kRows, c.column_tiles * kRows)), bind_(p, b_),
+          at_(p, b_, bind_), steps_(steps_of(v.k)), whole_(c.rows_packed ? steps_ : sym::floor_div(v.k, kDepth)) {}
+
+    Kernel run() {
+        for (const char* feature : {"amx_tile", "amx_bf16"}) b_.require(feature);
+        const Expr blocks = c_.block ? sym::ceil_div(v_.m, c_.block) : Expr(1), columns = sym::ceil_div(v_.n, kLanes);
+        const std::vector<Expr> index = tasks_over(b_, p_, v_.batch, {"block", "group"}, {blocks, sym::ceil_div(columns, c_.group)});
+        for (size_t i = 0; i < v_.batch.size(); ++i) at_.set(v_.batch[i], index[i]);
+        const Expr block = index[v_.batch.size()], group = index.back();
+        bind_memory(batch_number(p_, v_, index));
+        m0_ = c_.block ? b_.let("m0", block * c_.block) : Expr(0);
+        const Expr m_end = c_.block ? b_.let("m_end", sym::min(m0_ + c_.block, v_.m)) : v_.m;
+        start_pipeline();
+        if (!c_.swapped && !c_.rows_packed) {
+            tail_base_ = b_.let("tail_base", sym::min(m0_, v_.m - kRows));
+            pack_tail(b_, v_.a, v_.k, rows_, tail_base_, m_end, tail_);
+        }
+        b_.loop("j", group * c_.group, sym::min(group * c_.group + c_.group, columns), [&](const Expr& j) {
+            columns_begin(j);
+            b_.loop("mt", m0_, m_end, width(), [&](const Expr& mt) { block_of_tiles(j, mt); });
+        });
+        finish_pipeline();
+        return bind_.make(std::move(b_).finish());
+    }
+
+private:
+    const Side& row_side() const { return c_.swapped ? v_.b : v_.a; }
+    int64_t width() const { return (c_.swapped ? c_.column_tiles : c_.row_tiles) * kRows; } // rows of the result in a block of tiles
+
+    void bind_memory(const Expr& batch) {
+        const auto operand = [&](const Side& s) {
+            tile::View memory = bind_.operand(s.operand);
+            memory.offset = memory.offset + at_.here(s.offset);
+            return memory;
+        };
+        if (c_.columns_packed) columns_ = bind_.temporary(0, "packed_columns", DType::bf16, false);
+        if (c_.rows_packed) {
+            rows_ = bind_.temporary(c_.rows_temporary, "packed_rows", DType::bf16, false);
+            if (row_side().batched)
+                rows_.offset = rows_.offset + batch * sym::ceil_div(v_.m, width()) * c_.row_tiles * strip_elements(v_.k);
+        } else
+            rows_ = operand(row_side());
+        if (!c_.columns_packed) {
+            unpacked_ = operand(v_.b);
+            columns_ = b_.scratch("panel", DType::bf16, tile::make_layout({panel_elements(v_.k, c_.column_tiles)}, {1}));
+        }
+        if (!c_.rows_packed && b_.facts().divisor(v_.k) % kDepth != 0) {
+            const Expr rows = c_.swapped ? Expr(c_.row_tiles * kRows) : c_.block ? Expr(c_.block + kRows) : v_.m + kRows;
+            tail_ = b_.scratch("tail", DType::bf16, tile::make_layout({rows * kDepth}, {1}));
+        }
+    }
+
+    // --- columns j
+    void columns_begin(const Expr& j) {
+        if (!c_.swapped) {
+            n0_ = b_.let("n0", j * kLanes);
+            if (!c_.columns_packed) pack_columns(b_, v_.b, v_.n, v_.k, unpacked_, n0_, c_.column_tiles, columns_);
+            return;
+        }
+        // The last block steps back so that it is whole: its first columns are computed twice, to the same bits.
+        n0_ = b_.let("n0", sym::min(j * kLanes, v_.n - kLanes));
+        pack_tail(b_, v_.b, v_.k, rows_, n0_, n0_ + kLanes, tail_);
+    }
+
+    // --- one block of tiles
+    void block_of_tiles(const Expr& j, const Expr& mt) {
+        std::vector<Expr> row_starts; // in memory: of each tile's first row; the last tiles step back so that they are whole
+        if (c_.swapped)
+            for (int64_t t = 0; t < c_.row_tiles; ++t) row_starts.push_back(n0_ + t * kRows);
+        else
+            for (int64_t t = 0; t < c_.row_tiles; ++t)
+                row_starts.push_back(c_.rows_packed ? mt + t * kRows : b_.let("row", sym::min(mt + t * kRows, v_.m - kRows)));
+        const Expr panel = !c_.swapped && !c_.columns_packed
+                               ? Expr(0)
+                               : b_.let("panel", (c_.swapped ? sym::floor_div(mt, width()) : j) * panel_elements(v_.k, c_.column_tiles));
+        std::vector<tile::View> sums;
+        for (int64_t t = 0; t < c_.row_tiles * c_.column_tiles; ++t) {
+            sums.push_back(b_.tmm("sum", DType::f32, tile::row_major(std::vector<int64_t>{kRows, kRows})));
+            b_.fill(sums.back(), 0);
+        }
+        const auto step = [&](const Expr& p, bool in_tail, const Builder::Body& meanwhile) {
+            std::vector<tile::View> a, b;
+            for (int64_t t = 0; t < c_.row_tiles; ++t) {
+                a.push_back(b_.tmm("a", DType::bf16, tile::row_major(std::vector<int64_t>{kRows, kDepth})));
+                b_.copy(row_view(row_starts[static_cast<size_t>(t)], t, p, in_tail), a.back(), {.atom = "amx.tileload_bf16"});
+            }
+            for (int64_t t = 0; t < c_.column_tiles; ++t) {
+                b.push_back(b_.tmm("b", DType::bf16, column_tile(columns_, 0).layout));
+                b_.copy(column_tile(columns_, panel + (p * c_.column_tiles + t) * kTileElements), b.back(), {.atom = "amx.tileload_bf16"});
+                for (int64_t r = 0; r < c_.row_tiles; ++r)
+                    b_.mma("amx.tdpbf16ps", sums[static_cast<size_t>(r * c_.column_tiles + t)], a[static_cast<size_t>(r)], b.back());
+                if (t == 0) meanwhile();
+            }
+        };
+        const Expr units = sym::ceil_div(rows_left_, c_.unit), covered = b_.let("covered", sym::min(units, whole_));
+        b_.loop("p", 0, covered, [&](const Expr& p) {
+            prefetch(j, mt, p);
+            step(p, false, [&] { epilogue_unit(p); });
+        });
+        b_.loop("p", covered, whole_, [&](const Expr& p) {
+            prefetch(j, mt, p);
+            step(p, false, [] {});
+        });
+        if (tail_.buffer.valid()) b_.when({sym::lt(whole_, steps_)}, [&] { step(whole_, true, [] {}); });
+        const Expr other = b_.let("other", 1 - slot_);
+        for (int64_t r = 0; r < c_.row_tiles; ++r)
+            for (int64_t t = 0; t < c_.column_tiles; ++t)
+                b_.copy(sums[static_cast<size_t>(r * c_.column_tiles + t)],
+                        sum_view(other, c_.swapped ? Expr(r * kRows) : row_starts[static_cast<size_t>(r)] - mt, t),
+                        {.atom = "amx.tilestore_f32"});
+        b_.loop("u", covered, sym::ceil_div(rows_left_, c_.unit), [&](const Expr& u) { epilogue_unit(u); });
+        b_.set(slot_, other);
+        b_.set(row_, mt);
+        b_.set(column_, n0_);
+        b_.set(rows_left_, sym::min(v_.m - mt, width()));
+    }
+
+    tile::View row_view(const Expr& start, int64_t t, const Expr& p, bool in_tail) const {
+        if (in_tail) return row_tile(tail_, (c_.swapped ? Expr(t * kRows) : start - tail_base_) * kDepth, kDepth);
+        if (c_.rows_packed) return row_tile(rows_, sym::floor_div(start, kRows) * strip_elements(v_.k) + p * kTileElements, kDepth);
+        return row_tile(rows_, start * row_side().row_stride + p * kDepth, row_side().row_stride);
+    }
+
+    // The next columns come into the second cache while these are computed: each block of tiles asks for its share.
+    void prefetch(const Expr& j, const Expr& mt, const Expr& p) {
+        if (!c_.swapped && !c_.columns_packed) return;
+        const Expr share = sym::floor_div(mt - m0_, width()) * c_.prefetch;
+        for (int64_t q = 0; q < c_.prefetch; ++q) {
+            if (c_.swapped)
+                b_.prefetch(tile::View{rows_.buffer,
+                                       rows_.offset + (n0_ + kLanes + share + q) * v_.b.row_stride + p * kDepth,
+                                       tile::make_layout({1}, {1}),
+                                       {}},
+                            2);
+            else
+                b_.prefetch(tile::View{columns_.buffer,
+                                       columns_.offset + (j + 1) * panel_elements(v_.k, c_.column_tiles) +
+                                           (share * steps_ + p * c_.prefetch + q) * kDepth,
+                                       tile::make_layout({1}, {1}),
+                                       {}},
+                            2);
+        }
+    }
+
+    // --- the block before, on its way through the epilogue
+    int64_t slot_rows() const {
+        return c_.swapped ? kLanes : kRows + c_.row_tiles * kRows;
+    } // not swapped: tiles that step back begin before row 0
+    int64_t slot_pitch() const { return c_.column_tiles * kRows; }
+
+    void start_pipeline() {
+        sums_ = b_.scratch("sums", DType::f32, tile::make_layout({2 * slot_rows() * slot_pitch()}, {1}));
+        if (c_.swapped) straight_ = b_.scratch("straight", DType::f32, tile::make_layout({kTurned * kLanes}, {1}));
+        slot_ = b_.var("slot", 0, 0, 2);
+        row_ = b_.var("row_before", 0, 0, sym::max(v_.m, 1));
+        column_ = b_.var("column_before", 0, 0, sym::max(v_.n, 1));
+        rows_left_ = b_.var("rows_before", 0, 0, width() + 1);
+    }
+
+    tile::View sum_view(const Expr& slot, const Expr& row, int64_t column_tile) const {
+        const Expr first = c_.swapped ? row : row + kRows;
+        return {sums_.buffer,
+                sums_.offset + slot * (slot_rows() * slot_pitch()) + first * slot_pitch() + column_tile * kRows,
+                tile::make_layout({IntTuple(kRows), IntTuple(kRows)}, {IntTuple(slot_pitch()), IntTuple(1)}),
+                {}};
+    }
+
+    void finish_pipeline() {
+        b_.loop("u", 0, sym::ceil_div(rows_left_, c_.unit), [&](const Expr& u) { epilogue_unit(u); });
+    }
+
+    void epilogue_unit(const Expr& u) {
+        if (c_.swapped) return straighten(u);
+        for (int64_t q = 0; q < c_.unit; ++q) {
+            const Expr r = u * c_.unit + q;
+            const auto row = [&] {
+                epilogue_of(r, tile::View{sums_.buffer, sum_view(slot_, r, 0).offset, tile::make_layout({kLanes}, {1}), {}});
+            };
+            if (c_.unit == 1)
+                row();
+            else
+                b_.when({sym::lt(r, rows_left_)}, row);
+        }
+    }
+
+    // kTurned rows of a swapped result, which lie as columns.
+    void straighten(const Expr& u) {
+        const tile::View from{sums_.buffer,
+                              sums_.offset + slot_ * (slot_rows() * slot_pitch()) + u * kTurned,
+                              tile::make_layout({IntTuple(kLanes), IntTuple(kTurned)}, {IntTuple(slot_pitch()), IntTuple(1)}),
+                              {}};
+        b_.copy(from, tile::View{straight_.buffer,
+                                 straight_.offset,
+                                 tile::make_layout({IntTuple(kLanes), IntTuple(kTurned)}, {IntTuple(1), IntTuple(kLanes)}),
+                                 {}});
+        b_.loop("r", u * kTurned, sym::min(u * kTurned + kTurned, rows_left_),
+                [&](const Expr& r) { epilogue_of(r, strided(straight_, straight_.offset + (r - u * kTurned) * kLanes, kLanes, 1)); });
+    }
+
+    void epilogue_of(const Expr& r, const tile::View& values) {
+        const Expr row = b_.let("row", row_ + r), column = b_.let("column", column_);
+        const auto lanes = [&](const std::optional<Expr>& limit) { epilogue_row(p_, v_, b_, at_, row, column, kLanes, limit, values); };
+        if (c_.swapped || b_.facts().divisor(v_.n) % kLanes == 0)
+            lanes(std::nullopt);
+        else
+            b_.when({sym::le(column + kLanes, v_.n)}, [&] { lanes(std::nullopt); }, [&] { lanes(v_.n - column); });
+    }
+
+    const Problem& p_;
+    const View& v_;
+    const Config& c_;
+    Builder b_;
+    Binding bind_;
+    StageEmitter at_;
+    Expr steps_, whole_; // of k: all, and those that a tile can read in place
+    Expr m0_, n0_, tail_base_;
+    Expr slot_, row_, column_, rows_left_; // where the block before lies, and what it is of
+    tile::View rows_, columns_, unpacked_, tail_, sums_, straight_;
+};
+
+} // namespace
+
+Kernel emit_product(const Problem& p, const View& v, const Config& c) { return Product(p, v, c).run(); }
+
+Kernel emit_pack_columns(const Problem& p, const View& v, const Side& side, const Expr& count, int64_t tiles, uint32_t temporary) {
+    Builder b(fmt::format("pack_amx_columns_{}", tiles * kRows));
+    Binding bind(p, b, {side.operand});
+    const Expr panel = b.tasks({"panel"}, {sym::ceil_div(count, tiles * kRows)})[0];
+    tile::View from = bind.operand(side.operand), to = bind.temporary(temporary, "packed_columns", DType::bf16, true);
+    from.offset = from.offset + side.offset;
+    to.offset = to.offset + panel * panel_elements(v.k, tiles);
+    pack_columns(b, side, count, v.k, from, panel * (tiles * kRows), tiles, to);
+    return bind.make(std::move(b).finish());
+}
+
+Kernel emit_pack_rows(const Problem& p, const View& v, const Side& side, const Expr& count, int64_t tiles, uint32_t temporary) {
+    Builder b("pack_amx_rows");
+    Binding bind(p, b, {side.operand});
+    const std::vector<problem::AxisId> batch = side.batched ? v.batch : std::vector<problem::AxisId>{};
+    const std::vector<Expr> index = tasks_over(b, p, batch, {"strip"}, {sym::ceil_div(count, kRows)});
+    tile::View from = bind.operand(side.operand), to = bind.temporary(temporary, "packed_rows", DType::bf16, true);
+    StageEmitter at(p, b, bind);
+    for (size_t i = 0; i < batch.size(); ++i) at.set(batch[i], index[i]);
+    from.offset = from.offset + at.here(side.offset);
+    const Expr strip = side.batched ? batch_number(p, v, index) * sym::ceil_div(count, tiles * kRows) * tiles + index.back() : index.back();
+    to.offset = to.offset + strip * strip_elements(v.k);
+    tile::View turned;
+    if (!side.k_stride.is(1)) turned = b.scratch("turned", DType::bf16, tile::make_layout({kTileElements}, {1}));
+    pack_rows(b, side, count, v.k, from, index.back() * kRows, to, turned);
+    return bind.make(std::move(b).finish());
+}
+
+} // namespace codetta::kernels::gemm::amx

@@ -1,0 +1,139 @@
+#include "codetta/kernels/gemm/amx_tiles.h"
+
+#include "codetta/kernels/binding.h"
+#include "codetta/layout/int_tuple.h"
+#include "codetta/scalar/dtype.h"
+#include "codetta/sym/condition.h"
+
+namespace codetta::kernels::gemm::amx {
+
+using layout::IntTuple;
+using scalar::DType;
+using sym::Expr;
+using tile::Builder;
+using tile::View;
+
+namespace {
+
+View with(const View& memory, const Expr& offset, layout::Layout l) {
+    return {memory.buffer, memory.offset + offset, std::move(l), memory.swizzle};
+}
+
+// (columns of `tiles` tiles, 2 * pairs of k), in a panel and in plain memory.
+layout::Layout in_panel(int64_t tiles, int64_t pairs) {
+    return tile::make_layout({IntTuple{IntTuple(kRows), IntTuple(tiles)}, IntTuple{IntTuple(2), IntTuple(pairs)}},
+                             {IntTuple{IntTuple(2), IntTuple(kTileElements)}, IntTuple{IntTuple(1), IntTuple(2 * kRows)}});
+}
+layout::Layout in_memory(const Side& side, int64_t tiles, int64_t pairs) {
+    return tile::make_layout({IntTuple{IntTuple(kRows), IntTuple(tiles)}, IntTuple{IntTuple(2), IntTuple(pairs)}},
+                             {IntTuple{IntTuple(side.row_stride), IntTuple(kRows * side.row_stride)},
+                              IntTuple{IntTuple(side.k_stride), IntTuple(2 * side.k_stride)}});
+}
+
+void when_tail(Builder& b, const Expr& k, const Expr& whole, const Builder::Body& body) {
+    if (b.facts().divisor(k) % kDepth == 0) return;
+    b.when({sym::lt(whole, k)}, body);
+}
+
+} // namespace
+
+View row_tile(const View& memory, const Expr& offset, const Expr& pitch) {
+    return with(memory, offset, tile::make_layout({IntTuple(kRows), IntTuple(kDepth)}, {IntTuple(pitch), IntTuple(1)}));
+}
+
+View column_tile(const View& memory, const Expr& offset) {
+    return with(memory, offset,
+                tile::make_layout({IntTuple(kRows), IntTuple{IntTuple(2), IntTuple(kRows)}},
+                                  {IntTuple(2), IntTuple{IntTuple(1), IntTuple(2 * kRows)}}));
+}
+
+void pack_columns(Builder& b, const Side& side, const Expr& count, const Expr& k, const View& memory, const Expr& first, int64_t tiles,
+                  const View& panel) {
+    const Expr whole = sym::floor_div(k, kDepth) * kDepth, step = tiles * kTileElements;
+    // Where k lies together a tile at a time, all of its k (as many streams of memory as it has columns); else all tiles at once, whose
+    // columns may lie together.
+    const int64_t at_once = side.k_stride.is(1) ? 1 : tiles;
+    const auto tiles_from = [&](const Expr& t) {
+        const Expr c = b.let("c", first + t * kRows);
+        b.loop("kp", 0, whole, kDepth, [&](const Expr& k0) {
+            const View from = with(memory, c * side.row_stride + k0 * side.k_stride, in_memory(side, at_once, kRows));
+            b.copy(from, with(panel, sym::floor_div(k0, kDepth) * step + t * kTileElements, in_panel(at_once, kRows)),
+                   {.limits = {tile::limit_of_mode(from.layout, 0, count - c)}});
+        });
+        when_tail(b, k, whole, [&] {
+            const View last = with(panel, sym::floor_div(k, kDepth) * step + t * kTileElements, in_panel(at_once, kRows));
+            b.fill(last, 0);
+            b.loop("kt", whole, k, 2, [&](const Expr& k0) {
+                const View from = with(memory, c * side.row_stride + k0 * side.k_stride, in_memory(side, at_once, 1));
+                const View pair = b.rmem("pair", DType::bf16, {at_once * kRows, 2});
+                b.copy(from, pair,
+                       {.limits = {tile::limit_of_mode(from.layout, 0, count - c), tile::limit_of_mode(from.layout, 1, k - k0)}});
+                b.copy(pair, with(last, (k0 - whole) * kRows, in_panel(at_once, 1)));
+            });
+        });
+    };
+    if (at_once == tiles)
+        tiles_from(0);
+    else
+        b.loop("t", 0, tiles, tiles_from);
+}
+
+void pack_tail(Builder& b, const Side& side, const Expr& k, const View& memory, const Expr& first, const Expr& end, const View& tail) {
+    const Expr whole = sym::floor_div(k, kDepth) * kDepth;
+    when_tail(b, k, whole, [&] {
+        b.loop("r", first, end, [&](const Expr& r) {
+            const View from = strided(memory, memory.offset + r * side.row_stride + whole, kDepth, 1);
+            b.copy(from, strided(tail, tail.offset + (r - first) * kDepth, kDepth, 1),
+                   {.limits = {tile::limit_of_mode(from.layout, 0, k - whole)}});
+        });
+    });
+}
+
+namespace {
+
+void pack_rows_along_k(Builder& b, const Side& side, const Expr& count, const Expr& k, const View& memory, const Expr& first,
+                       const View& strip) {
+    const Expr whole = sym::floor_div(k, kDepth) * kDepth;
+    b.loop("r", 0, sym::min(kRows, count - first), [&](const Expr& r) {
+        const Expr row = b.let("row", memory.offset + (first + r) * side.row_stride);
+        b.loop("kp", 0, whole, kDepth, [&](const Expr& k0) {
+            b.copy(strided(memory, row + k0, kDepth, 1), strided(strip, strip.offset + k0 * kRows + r * kDepth, kDepth, 1));
+        });
+        when_tail(b, k, whole, [&] {
+            const View from = strided(memory, row + whole, kDepth, 1), last = b.rmem("last", DType::bf16, {kDepth});
+            b.copy(from, last, {.limits = {tile::limit_of_mode(from.layout, 0, k - whole)}});
+            b.copy(last, strided(strip, strip.offset + whole * kRows + r * kDepth, kDepth, 1));
+        });
+    });
+}
+
+} // namespace
+
+void pack_rows(Builder& b, const Side& side, const Expr& count, const Expr& k, const View& memory, const Expr& first, const View& strip,
+               const View& turned) {
+    if (side.k_stride.is(1)) return pack_rows_along_k(b, side, count, k, memory, first, strip);
+    // As columns first, whose pairs of k are then turned as elements of 32 bits.
+    const Expr whole = sym::floor_div(k, kDepth) * kDepth;
+    const auto turn = [&](const Expr& k0) {
+        b.copy(column_tile(turned, 0), with(strip, k0 * kRows,
+                                            tile::make_layout({IntTuple(kRows), IntTuple{IntTuple(2), IntTuple(kRows)}},
+                                                              {IntTuple(kDepth), IntTuple{IntTuple(1), IntTuple(2)}})));
+    };
+    const auto pairs = [&](const Expr& k0, int64_t count_pairs, const Expr& k_left, const View& to) {
+        const View from = with(memory, first * side.row_stride + k0 * side.k_stride, in_memory(side, 1, count_pairs));
+        std::vector<tile::Limit> limits{tile::limit_of_mode(from.layout, 0, count - first)};
+        if (!(k_left == Expr(kDepth))) limits.push_back(tile::limit_of_mode(from.layout, 1, k_left));
+        b.copy(from, to, {.limits = limits});
+    };
+    b.loop("kp", 0, whole, kDepth, [&](const Expr& k0) {
+        pairs(k0, kRows, kDepth, with(turned, 0, in_panel(1, kRows)));
+        turn(k0);
+    });
+    when_tail(b, k, whole, [&] {
+        b.fill(with(turned, 0, in_panel(1, kRows)), 0);
+        b.loop("kt", whole, k, 2, [&](const Expr& k0) { pairs(k0, 1, k - k0, with(turned, (k0 - whole) * kRows, in_panel(1, 1))); });
+        turn(whole);
+    });
+}
+
+} // namespace codetta::kernels::gemm::amx
