@@ -232,6 +232,38 @@ TEST(Copy, PairsOfBf16AreTransposed) {
     for (int64_t rows : {16, 11}) expect_same(program, {random_array(DType::bf16, 1024, 1), random_array(DType::bf16, 1024, 2)}, {rows});
 }
 
+TEST(Copy, RowsOfBf16AreInterleaved) {
+    // w[k, n] -> packed[k / 2][n][k % 2], straight to memory with whole pairs, through registers and scratch with half ones
+    for (const tile::Space between : {tile::Space::gmem, tile::Space::rmem, tile::Space::scratch}) {
+        Builder b("interleave");
+        const Expr n = b.integer("n"), k = b.integer("k");
+        const View w = b.input("w", DType::bf16, {8, 32}, {40, 1});
+        const View packed = b.output("packed", DType::bf16, {1}, {0});
+        b.tasks({}, {});
+        const View from = tile::with_layout(w, {{32, {2, 4}}, {1, {40, 80}}}), to = tile::with_layout(packed, {{32, {2, 4}}, {2, {1, 64}}});
+        const auto limits = [&](const View& v) {
+            std::vector<tile::Limit> all{tile::limit_of_mode(v.layout, 0, n)};
+            if (between != tile::Space::gmem) all.push_back(tile::limit_of_mode(v.layout, 1, k));
+            return all;
+        };
+        if (between == tile::Space::gmem) {
+            b.copy(from, to, {.limits = limits(from)});
+        } else {
+            const View middle = b.alloc("middle", between, DType::bf16, to.layout);
+            b.copy(from, middle, {.limits = limits(from)});
+            b.copy(middle, to);
+        }
+        const auto program = std::move(b).finish();
+        for (int64_t columns : {32, 21, 3})
+            for (int64_t rows : {8, 5})
+                expect_same(program, {random_array(DType::bf16, 320, 1), random_array(DType::bf16, 256, 2)}, {columns, rows});
+        for (const auto& target : runnable_targets()) {
+            if (target.vector_bits != 512 || between != tile::Space::gmem) continue;
+            EXPECT_NE(codegen::assembly(program, targets::atoms(), target).find("vpermt2w"), std::string::npos);
+        }
+    }
+}
+
 TEST(Copy, StreamingStores) {
     Builder b("stream");
     const Expr n = b.integer("n");

@@ -114,7 +114,7 @@ int find_vector_dim(const Iteration& space, int64_t unit) {
 void X86Statements::copy_all(const tile::Copy& s, Move& original, bool streaming) {
     Move move = original;
     widen(move.space, move.source, move.destination, kLimits);
-    if (copy_transposed(s, move, false)) return;
+    if (copy_transposed(s, move, false) || copy_interleaved(s, move, false)) return;
     Plan plan{move.space, find_vector_dim(move.space, move.source.unit), 1, {}, 1};
     const int64_t bytes = move.source.unit * scalar::bytes(move.source.dtype);
     Access source = move.source, destination = move.destination;
@@ -150,7 +150,7 @@ void X86Statements::copy_all(const tile::Copy& s, Move& original, bool streaming
 void X86Statements::copy_limited(const tile::Copy& s, Move& original) {
     Move move = original;
     widen(move.space, move.source, move.destination, kLimits);
-    if (copy_transposed(s, move, true)) return;
+    if (copy_transposed(s, move, true) || copy_interleaved(s, move, true)) return;
     if (move.source.unit != 1 && move.fill) { // the fill is one element's: repeat it
         if (!move.fill->isNullValue())
             move = original;
@@ -203,6 +203,67 @@ void X86Statements::copy_limited(const tile::Copy& s, Move& original) {
             kernel.is_register(s.source) ? memory.load(from, lanes) : memory.load(from, lanes, valid, llvm::Constant::getNullValue(many));
         memory.store(value, to, valid);
     });
+}
+
+// Two rows of 16-bit elements become one of pairs (as the column operand of a bf16 product wants them).
+bool X86Statements::copy_interleaved(const tile::Copy& s, Move& move, bool limited) {
+    if (move.source.unit * scalar::bytes(move.source.dtype) != 2) return false;
+    int pair = -1, along = -1; // pair: the two rows; along: contiguous in the source, in steps of a pair in the destination
+    for (size_t d = 0; d < move.space.dims.size(); ++d) {
+        const Dim& dim = move.space.dims[d];
+        if (dim.extent == 2 && dim.strides[kDestination].is(1) && !dim.strides[kSource].is(0)) pair = static_cast<int>(d);
+        if (dim.strides[kSource].is(1) && dim.strides[kDestination].is(2)) along = static_cast<int>(d);
+    }
+    const int width = kernel.lanes_for(4);
+    if (pair < 0 || along < 0 || move.space.dims[static_cast<size_t>(along)].extent % width != 0) return false;
+    const Dim rows = move.space.dims[static_cast<size_t>(pair)], row = move.space.dims[static_cast<size_t>(along)];
+    if (limited) {
+        if (s.fill != 0 || kernel.is_register(s.source)) return false;
+        for (size_t l = 0; l < s.limits.size(); ++l) {
+            const auto step = row.strides[kLimits + l].constant(), other = rows.strides[kLimits + l].constant();
+            if (!step || !other || *step < 0 || *other < 0) return false;
+            if (!move.fill && *other != 0) return false; // half a pair is not stored
+        }
+    }
+    Plan plan{move.space, -1, 1, {}, 1};
+    plan.space.dims[static_cast<size_t>(pair)].extent = 1;
+    plan.space.dims[static_cast<size_t>(along)].extent = row.extent / width;
+    for (auto& stride : plan.space.dims[static_cast<size_t>(along)].strides) stride = stride * width;
+    roll(plan, move.registers ? kMostRegisterPieces : kMostPieces);
+    run(kernel, plan, [&](const std::vector<Offset>& offsets, int) {
+        const auto valid = [&](int half) -> llvm::Value* {
+            llvm::Value* inside = ir.i64(width);
+            for (size_t l = 0; l < s.limits.size(); ++l) {
+                const Offset& c = offsets[kLimits + l];
+                const int64_t step = *row.strides[kLimits + l].constant(), other = *rows.strides[kLimits + l].constant();
+                const Expr coordinate = c.symbolic + (c.constant + other * half), limit = kernel.integers.resolve(s.limits[l].limit);
+                if (kernel.integers.proves(sym::lt(coordinate + step * (width - 1), limit))) continue;
+                if (step == 0)
+                    inside = ir.b.CreateSelect(kernel.integers.emit(sym::lt(coordinate, limit)), inside, ir.i64(0));
+                else
+                    inside = ir.call(llvm::Intrinsic::smin, {ir.b.getInt64Ty()},
+                                     {inside, kernel.integers.emit(sym::max(sym::ceil_div(limit - coordinate, step), 0))});
+            }
+            return inside;
+        };
+        const auto load = [&](int half) {
+            Access a = moved(move.source, offsets[kSource]);
+            a.offset.add(rows.strides[kSource], half);
+            a.stride = 1;
+            return limited ? memory.load(a, width, valid(half), llvm::Constant::getNullValue(ir.lanes_of(memory.element(a), width)))
+                           : memory.load(a, width);
+        };
+        std::vector<int> order;
+        for (int i = 0; i < width; ++i) order.insert(order.end(), {i, width + i});
+        llvm::Value* pairs = ir.b.CreateShuffleVector(load(0), load(1), order);
+        Access to = moved(move.destination, offsets[kDestination]);
+        to.stride = 1;
+        if (limited && !move.fill)
+            memory.store(pairs, to, ir.b.CreateShl(valid(0), 1));
+        else
+            memory.store(pairs, to);
+    });
+    return true;
 }
 
 bool X86Statements::copy_transposed(const tile::Copy& s, Move& move, bool limited) {

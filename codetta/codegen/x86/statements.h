@@ -37,6 +37,7 @@ private:
     void copy_all(const tile::Copy& s, Move& move, bool streaming);
     void copy_limited(const tile::Copy& s, Move& move);
     bool copy_transposed(const tile::Copy& s, Move& move, bool limited);
+    bool copy_interleaved(const tile::Copy& s, Move& move, bool limited);
 
     // tiles.cpp: AMX
     bool is_tile(const tile::View& v) const { return kernel.buffer(v).space == tile::Space::tmm; }
