@@ -16,6 +16,7 @@ struct Config {
     uint32_t rows_temporary = 0;
     int64_t row_tiles = 2, column_tiles = 2;
     int64_t block = 256;  // rows of the result that a task takes (they stay in the second cache); 0: all
+    int64_t depth = 0;    // steps of k (32 each) summed at once for all rows of a task, so that the columns stay in the first cache; 0: all
     int64_t group = 4;    // blocks of columns that a task takes
     int64_t unit = 1;     // rows of the epilogue in a step of k
     int64_t prefetch = 4; // cache lines of the next columns that a step of k asks for

@@ -64,7 +64,15 @@ public:
         }
         b_.loop("j", group * c_.group, sym::min(group * c_.group + c_.group, columns), [&](const Expr& j) {
             columns_begin(j);
-            b_.loop("mt", m0_, m_end, width(), [&](const Expr& mt) { block_of_tiles(j, mt); });
+            const auto rows = [&](const Depth& depth) {
+                b_.loop("mt", m0_, m_end, width(), [&](const Expr& mt) { block_of_tiles(j, mt, depth); });
+            };
+            if (!c_.depth) return rows({0, whole_, true, true, {}, {}});
+            const Expr last = sym::max(sym::ceil_div(whole_, c_.depth) - 1, 0);
+            b_.loop("kb", 0, last + 1, [&](const Expr& kb) {
+                rows({b_.let("from", kb * c_.depth), b_.let("to", sym::min(kb * c_.depth + c_.depth, whole_)), false, false, sym::eq(kb, 0),
+                      sym::eq(kb, last)});
+            });
         });
         finish_pipeline();
         return bind_.make(std::move(b_).finish());
@@ -110,7 +118,13 @@ private:
     }
 
     // --- one block of tiles
-    void block_of_tiles(const Expr& j, const Expr& mt) {
+    struct Depth { // steps of k that are summed at once
+        Expr from, to;
+        bool always_first, always_last;
+        sym::Condition first, last; // otherwise: when these hold
+    };
+
+    void block_of_tiles(const Expr& j, const Expr& mt, const Depth& depth) {
         std::vector<Expr> row_starts; // in memory: of each tile's first row; the last tiles step back so that they are whole
         if (c_.swapped)
             for (int64_t t = 0; t < c_.row_tiles; ++t) row_starts.push_back(n0_ + t * kRows);
@@ -123,8 +137,27 @@ private:
         std::vector<tile::View> sums;
         for (int64_t t = 0; t < c_.row_tiles * c_.column_tiles; ++t) {
             sums.push_back(b_.tmm("sum", DType::f32, tile::row_major(std::vector<int64_t>{kRows, kRows})));
-            b_.fill(sums.back(), 0);
+            if (depth.always_first) b_.fill(sums.back(), 0);
         }
+        const auto each_partial = [&](const std::function<void(const tile::View&, const tile::View&)>& f) {
+            for (size_t t = 0; t < sums.size(); ++t)
+                f(sums[t],
+                  {partial_.buffer,
+                   partial_.offset +
+                       (sym::floor_div(mt - m0_, width()) * static_cast<int64_t>(sums.size()) + static_cast<int64_t>(t)) * (kRows * kRows),
+                   sums[t].layout,
+                   {}});
+        };
+        if (!depth.always_first)
+            b_.when(
+                {depth.first},
+                [&] {
+                    for (const tile::View& sum : sums) b_.fill(sum, 0);
+                },
+                [&] {
+                    each_partial(
+                        [&](const tile::View& sum, const tile::View& partial) { b_.copy(partial, sum, {.atom = "amx.tileload_f32"}); });
+                });
         const auto step = [&](const Expr& p, bool in_tail, const Builder::Body& meanwhile) {
             std::vector<tile::View> a, b;
             for (int64_t t = 0; t < c_.row_tiles; ++t) {
@@ -139,27 +172,34 @@ private:
                 if (t == 0) meanwhile();
             }
         };
-        const Expr units = sym::ceil_div(rows_left_, c_.unit), covered = b_.let("covered", sym::min(units, whole_));
-        b_.loop("p", 0, covered, [&](const Expr& p) {
+        const Expr units = sym::ceil_div(rows_left_, c_.unit), covered = b_.let("covered", sym::min(units, depth.to - depth.from));
+        b_.loop("p", depth.from, depth.from + covered, [&](const Expr& p) {
             prefetch(j, mt, p);
-            step(p, false, [&] { epilogue_unit(p); });
+            step(p, false, [&] { epilogue_unit(p - depth.from); });
         });
-        b_.loop("p", covered, whole_, [&](const Expr& p) {
+        b_.loop("p", depth.from + covered, depth.to, [&](const Expr& p) {
             prefetch(j, mt, p);
             step(p, false, [] {});
         });
-        if (tail_.buffer.valid()) b_.when({sym::lt(whole_, steps_)}, [&] { step(whole_, true, [] {}); });
-        const Expr other = b_.let("other", 1 - slot_);
-        for (int64_t r = 0; r < c_.row_tiles; ++r)
-            for (int64_t t = 0; t < c_.column_tiles; ++t)
-                b_.copy(sums[static_cast<size_t>(r * c_.column_tiles + t)],
-                        sum_view(other, c_.swapped ? Expr(r * kRows) : row_starts[static_cast<size_t>(r)] - mt, t),
-                        {.atom = "amx.tilestore_f32"});
         b_.loop("u", covered, sym::ceil_div(rows_left_, c_.unit), [&](const Expr& u) { epilogue_unit(u); });
-        b_.set(slot_, other);
-        b_.set(row_, mt);
-        b_.set(column_, n0_);
-        b_.set(rows_left_, sym::min(v_.m - mt, width()));
+        const auto finish = [&] {
+            if (tail_.buffer.valid()) b_.when({sym::lt(whole_, steps_)}, [&] { step(whole_, true, [] {}); });
+            const Expr other = b_.let("other", 1 - slot_);
+            for (int64_t r = 0; r < c_.row_tiles; ++r)
+                for (int64_t t = 0; t < c_.column_tiles; ++t)
+                    b_.copy(sums[static_cast<size_t>(r * c_.column_tiles + t)],
+                            sum_view(other, c_.swapped ? Expr(r * kRows) : row_starts[static_cast<size_t>(r)] - mt, t),
+                            {.atom = "amx.tilestore_f32"});
+            b_.set(slot_, other);
+            b_.set(row_, mt);
+            b_.set(column_, n0_);
+            b_.set(rows_left_, sym::min(v_.m - mt, width()));
+        };
+        if (depth.always_last) return finish();
+        b_.when({depth.last}, finish, [&] {
+            each_partial([&](const tile::View& sum, const tile::View& partial) { b_.copy(sum, partial, {.atom = "amx.tilestore_f32"}); });
+            b_.set(rows_left_, 0);
+        });
     }
 
     tile::View row_view(const Expr& start, int64_t t, const Expr& p, bool in_tail) const {
@@ -197,6 +237,10 @@ private:
 
     void start_pipeline() {
         sums_ = b_.scratch("sums", DType::f32, tile::make_layout({2 * slot_rows() * slot_pitch()}, {1}));
+        if (c_.depth) {
+            const Expr rows = c_.block ? Expr(c_.block) : sym::ceil_div(v_.m, width()) * width();
+            partial_ = b_.scratch("partial", DType::f32, tile::make_layout({rows * kLanes}, {1}));
+        }
         if (c_.swapped) straight_ = b_.scratch("straight", DType::f32, tile::make_layout({kTurned * kLanes}, {1}));
         slot_ = b_.var("slot", 0, 0, 2);
         row_ = b_.var("row_before", 0, 0, sym::max(v_.m, 1));
@@ -262,7 +306,7 @@ private:
     Expr steps_, whole_; // of k: all, and those that a tile can read in place
     Expr m0_, n0_, tail_base_;
     Expr slot_, row_, column_, rows_left_; // where the block before lies, and what it is of
-    tile::View rows_, columns_, unpacked_, tail_, sums_, straight_;
+    tile::View rows_, columns_, unpacked_, tail_, sums_, straight_, partial_;
 };
 
 } // namespace
