@@ -203,8 +203,9 @@ void StageEmitter::write(const Stage& st, const View& value) {
                 const View old = b_.rmem(o.name + "_old", o.dtype, {1});
                 b_.copy(at.view, old);
                 result = b_.rmem(o.name + "_new", o.dtype, {1});
+                const scalar::Prim sum = o.dtype == scalar::DType::boolean ? scalar::Prim::bit_or : scalar::Prim::add;
                 b_.map(result, {old, value},
-                       [](scalar::Builder& f, std::span<const scalar::Value> v) { return f.apply(scalar::Prim::add, {v[0], v[1]}); });
+                       [sum](scalar::Builder& f, std::span<const scalar::Value> v) { return f.apply(sum, {v[0], v[1]}); });
             }
             b_.copy(result, at.view, {.limits = at.limits});
         };

@@ -235,7 +235,13 @@ OpDef convolution_backward() {
         TensorType grad = n.input(0), x = n.input(1), w = n.input(2);
         CODETTA_USER_CHECK(x.rank() >= 3 && w.rank() == x.rank() && grad.rank() == x.rank(),
                            "grad, x and w need equally many dimensions, at least 3");
-        geometry_of(n, x.rank() - 2);
+        check_domain(Domain::floating, common_dtype(n));
+        const Geometry g = geometry_of(n, x.rank() - 2);
+        std::vector<Expr> out = {x.shape[0], w.shape[0]};
+        for (size_t d = 0; d < g.spatial(); ++d) out.push_back(convolved_size(x.shape[2 + d], w.shape[2 + d], g, d, n.facts()));
+        for (size_t d = 0; d < out.size(); ++d)
+            CODETTA_USER_CHECK(!n.facts().refutes(sym::eq(grad.shape[d], out[d])), "grad is {}, not {}", shape_text(grad.shape),
+                               shape_text(out));
         return std::vector{graph::contiguous(x.dtype, x.shape), graph::contiguous(w.dtype, w.shape),
                            graph::contiguous(w.dtype, {w.shape[0]})};
     };

@@ -1,5 +1,7 @@
 #include "codetta/ops/pointwise.h"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "codetta/base/error.h"
@@ -11,8 +13,12 @@ using scalar::DType;
 
 void check_domain(Domain domain, DType t) {
     bool fits = domain == Domain::any || (domain == Domain::number && t != DType::boolean) ||
-                (domain == Domain::floating && scalar::is_float(t)) || (domain == Domain::integral && !scalar::is_float(t));
-    std::string_view want = domain == Domain::floating ? "floats" : domain == Domain::integral ? "integers or bool" : "numbers";
+                (domain == Domain::floating && scalar::is_float(t)) || (domain == Domain::integral && !scalar::is_float(t)) ||
+                (domain == Domain::integer && scalar::is_integer(t));
+    std::string_view want = domain == Domain::floating   ? "floats"
+                            : domain == Domain::integral ? "integers or bool"
+                            : domain == Domain::integer  ? "integers"
+                                                         : "numbers";
     CODETTA_USER_CHECK(fits, "the op is for {}, not for {}; cast the operand first", want, scalar::to_string(t));
 }
 
@@ -32,9 +38,11 @@ DType common_dtype(const NodeView& n, size_t first) {
 Term number_term(const NodeView& n, std::string_view name, Term like) {
     double value = n.number(name);
     if (!scalar::is_float(like.type())) {
-        CODETTA_USER_CHECK(value == static_cast<double>(static_cast<int64_t>(value)),
-                           "attribute '{}' is {}, which is no {}; cast the operand first", name, value, scalar::to_string(like.type()));
-        return {like.builder, like.builder->integer(like.type(), n.integer(name))};
+        const bool whole = std::fabs(value) < 0x1p63 && value == std::trunc(value);
+        CODETTA_USER_CHECK(whole, "attribute '{}' is {}, which is no {}; cast the operand first", name, value,
+                           scalar::to_string(like.type()));
+        const bool is_real = std::holds_alternative<double>(n.attribute(name)); // 3.0
+        return {like.builder, like.builder->integer(like.type(), is_real ? static_cast<int64_t>(value) : n.integer(name))};
     }
     return constant(like, value);
 }

@@ -9,7 +9,7 @@ using graph::NodeView;
 using graph::OpDef;
 using graph::TensorType;
 
-enum class Domain : uint8_t { any, number /* not bool */, floating, integral /* integers and bool */ };
+enum class Domain : uint8_t { any, number /* not bool */, floating, integral /* integers and bool */, integer /* not bool */ };
 enum class Result : uint8_t { same, boolean };
 
 // The value for one element: operands in compute type (an absent one is the attribute `scalar`), one per operand of the signature.

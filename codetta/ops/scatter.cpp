@@ -1,5 +1,7 @@
 // Updated copies: a stage `base` copies operand 0 to `out`, a second stage writes parts of it. With `into`, `out` is operand 0 and `base`
 // goes away.
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "codetta/base/error.h"
@@ -152,11 +154,20 @@ OpDef index_copy() {
 }
 
 OpDef index_add() {
-    return updated_copy("index_add", "(x, indices, source) dim: int, alpha: number = 1",
-                        "torch.index_add: x plus alpha * source at the indices of a dimension.", check_index_along,
-                        [](Lowering& low, const NodeView& n) { update_along(low, n, true, n.number("alpha")); },
-                        {"f32[3, 2], i64[5] in 0..3, f32[5, 2]; dim=0", "f32[2, 3], i64[4] in 0..3, f32[2, 4]; dim=1, alpha=0.5",
-                         "i64[4], i64[3] in 0..4, i64[3]; dim=0"});
+    return updated_copy(
+        "index_add", "(x, indices, source) dim: int, alpha: number = 1",
+        "torch.index_add: x plus alpha * source at the indices of a dimension.",
+        [](const NodeView& n) {
+            check_index_along(n);
+            const scalar::DType t = n.input(0).dtype;
+            const double alpha = n.number("alpha");
+            if (alpha != 1) check_domain(Domain::number, t);
+            CODETTA_USER_CHECK(scalar::is_float(t) || alpha == std::trunc(alpha), "alpha is {}, which is no {}", alpha,
+                               scalar::to_string(t));
+        },
+        [](Lowering& low, const NodeView& n) { update_along(low, n, true, n.number("alpha")); },
+        {"f32[3, 2], i64[5] in 0..3, f32[5, 2]; dim=0", "f32[2, 3], i64[4] in 0..3, f32[2, 4]; dim=1, alpha=0.5",
+         "i64[4], i64[3] in 0..4, i64[3]; dim=0"});
 }
 
 OpDef index_put() {
