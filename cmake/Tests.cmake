@@ -11,7 +11,8 @@ if(CODETTA_TESTS)
   endforeach()
 
   # Random graphs, interpreted and compiled; a few in every test run, thousands by `./dev fuzz`.
-  add_executable(differential ${CMAKE_SOURCE_DIR}/tests/fuzz/differential.cpp ${CMAKE_SOURCE_DIR}/tests/fuzz/random_graph.cpp)
+  file(GLOB differential_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/differential/*.cpp)
+  add_executable(differential ${differential_sources})
   target_link_libraries(differential PRIVATE codetta_flags libcodetta)
   set_target_properties(differential PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
   add_test(NAME differential COMMAND differential --seeds 1..60 WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})

@@ -1,8 +1,8 @@
-// Random graphs over the whole vocabulary: every op by its samples, with other dtypes, other and symbolic sizes, chained to one another.
+// Random graphs over the whole vocabulary: every op in every dtype that it takes, by its samples, with other and symbolic sizes, chained to
+// one another; arguments lie in every way that a caller's may.
 #pragma once
 
 #include <map>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -15,7 +15,7 @@ namespace codetta::test {
 struct InputPlan {
     double lo = -2, hi = 2;
     bool special = false;              // some NaN, infinities and zeros of both signs
-    std::vector<std::string> overlaps; // names of inputs whose memory this one shares
+    std::vector<std::string> overlaps; // the name of an input whose memory this one is
 };
 
 struct RandomGraph {
@@ -26,12 +26,32 @@ struct RandomGraph {
     size_t refused = 0;                     // nodes that the op's own rules did not allow
 };
 
-// The samples of all ops as nodes to imitate; made once.
-struct Templates {
-    explicit Templates(const graph::OpSet& ops);
-    std::vector<std::vector<ops::Sample>> of_op; // the samples of one node
+// One node to imitate: a sample, and the dtypes of its present operands.
+struct Choice {
+    const ops::Sample* sample = nullptr;
+    std::vector<scalar::DType> dtypes;
 };
 
+// What there is to imitate: for every op and every dtype of its first operand (of its result, when it has none), the samples that are legal
+// so. Made once.
+class Templates {
+public:
+    explicit Templates(const graph::OpSet& ops);
+    Templates(const Templates&) = delete;
+    struct Pair {
+        std::string op;
+        scalar::DType dtype;
+        std::vector<Choice> choices;
+    };
+    const std::vector<Pair>& pairs() const { return pairs_; }
+
+private:
+    std::vector<ops::Sample> samples_;
+    std::vector<Pair> pairs_;
+};
+
+// Each graph holds some pairs by turns, so that any run of n seeds sees every pair about n * kByTurns / pairs times.
+inline constexpr size_t kByTurns = 14;
 RandomGraph make_random_graph(const graph::OpSet& ops, const Templates& templates, uint64_t seed);
 
 // The arguments of one call; the same (seed, name) gives the same contents. Strided and overlapping as the types say.
