@@ -34,7 +34,7 @@ struct Kernel {
   bool once = false;                      // runs at set-up: reads frozen operands, writes lasting temporaries
 };
 
-// A Kernel from its program and bindings: tasks and scratch from the program's frame and allocs, and a name that ends in the hash of the text, so that equal names mean equal code.
+// A Kernel from its program and bindings: tasks and scratch from the program's frame and allocs, and a name that ends in the hash of the text, so that equal names mean equal code. Integer parameters that the program does not use are dropped.
 Kernel make_kernel(tile::Program program, std::vector<PointerArgument> pointers, std::vector<sym::Expr> integers, int64_t grain = 1);
 
 // The kernels that compute a Problem when `guard` (a conjunction over size symbols) holds, in order.
