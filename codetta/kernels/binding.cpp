@@ -18,6 +18,13 @@ std::vector<problem::OperandId> all_operands(const problem::Problem& p) {
     return all;
 }
 
+bool is_extent(const problem::Problem& p, const std::string& symbol) {
+    const sym::Expr e = sym::Expr::symbol(symbol);
+    const auto has = [&](const problem::Operand& o) { return std::find(o.shape.begin(), o.shape.end(), e) != o.shape.end(); };
+    return std::any_of(p.operands.begin(), p.operands.end(), has) ||
+           std::any_of(p.axes.begin(), p.axes.end(), [&](const problem::Axis& a) { return a.extent == e; });
+}
+
 } // namespace
 
 Binding::Binding(const problem::Problem& p, tile::Builder& b) : Binding(p, b, all_operands(p)) {}
@@ -26,7 +33,7 @@ Binding::Binding(const problem::Problem& p, tile::Builder& b, const std::vector<
     for (const std::string& symbol : p.size_symbols()) {
         const auto multiple = p.facts.multiples().find(symbol);
         sym::Range range = p.facts.range(sym::Expr::symbol(symbol));
-        range.lo = std::max<int64_t>(range.lo, 0);
+        if (is_extent(p, symbol)) range.lo = std::max<int64_t>(range.lo, 0); // other integers may be negative: an offset, -n of x[:, -n:]
         b.integer(symbol, range, multiple == p.facts.multiples().end() ? 1 : multiple->second);
         integers_.push_back(sym::Expr::symbol(symbol));
     }

@@ -134,14 +134,7 @@ Replacement read_through(const Problem& p, const std::vector<Inverted>& writers,
 
 sym::Facts both(const sym::Facts& a, const sym::Facts& b) {
     sym::Facts facts = a;
-    for (const auto& [name, range] : b.ranges()) {
-        sym::Range mine = a.ranges().contains(name) ? a.ranges().at(name) : sym::Range{};
-        facts.set_range(name, {std::max(mine.lo, range.lo), std::min(mine.hi, range.hi)});
-    }
-    for (const auto& [name, of] : b.multiples())
-        facts.set_multiple(name, a.multiples().contains(name) ? std::lcm(a.multiples().at(name), of) : of);
-    for (const auto& [name, bound] : b.bounds())
-        if (!a.bounds().contains(name)) facts.set_less(name, bound);
+    facts.add(b);
     return facts;
 }
 

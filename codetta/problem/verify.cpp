@@ -50,6 +50,8 @@ private:
             sizes.insert(s);
             sym::collect_symbols(bound, sizes);
         }
+        for (const auto& [sum, range] : p_.facts.sums())
+            for (const std::string& s : sym::symbols(sum)) sizes.insert(s);
         for (const std::string& s : sizes) CODETTA_CHECK(is_name(s), "problem '{}': '{}' is no name for a size", p_.name, s);
         for (const std::string& s : sizes) CODETTA_CHECK(!axis_names_.contains(s), "problem '{}': '{}' is an axis and a size", p_.name, s);
         for (const Axis& a : p_.axes) check_sizes_only(a.extent, "the extent of axis '" + a.name + "'");

@@ -45,7 +45,59 @@ void Facts::forget(const std::string& symbol) {
     ranges_.erase(symbol);
     multiples_.erase(symbol);
     bounds_.erase(symbol);
+    std::erase_if(sums_, [&](const auto& entry) { return depends_on(entry.first, symbol); });
 }
+
+void Facts::add(const Facts& other) {
+    const auto narrowed = [](auto& map, const auto& key, Range range) {
+        const auto known = map.find(key);
+        return meet(known == map.end() ? Range{} : known->second, range);
+    };
+    for (const auto& [name, range] : other.ranges_) set_range(name, narrowed(ranges_, name, range));
+    for (const auto& [name, of] : other.multiples_) set_multiple(name, multiples_.contains(name) ? std::lcm(multiples_.at(name), of) : of);
+    for (const auto& [name, bound] : other.bounds_)
+        if (!bounds_.contains(name)) set_less(name, bound);
+    for (const auto& [sum, range] : other.sums_) sums_.insert_or_assign(sum, narrowed(sums_, sum, range));
+}
+
+std::optional<LinearView> view_linear(const Expr& e) {
+    if (e.kind() != Kind::add) return std::nullopt;
+    std::span<const Expr> terms = terms_of(e);
+    int64_t shift = 0, scale = 0;
+    if (const auto literal = terms.back().constant()) {
+        shift = *literal;
+        terms = terms.first(terms.size() - 1);
+    }
+    if (terms.size() < 2) return std::nullopt;
+    for (const Expr& term : terms) {
+        const TermView t = view_term(term);
+        if (t.factors.size() != 1 || t.factors[0].kind() != Kind::symbol || t.coefficient == INT64_MIN) return std::nullopt;
+        scale = std::gcd(scale, t.coefficient);
+    }
+    if (view_term(terms[0]).coefficient < 0) scale = -scale;
+    Expr sum = 0;
+    for (const Expr& term : terms) sum = sum + make_term(view_term(term).coefficient / scale, view_term(term).factors);
+    return LinearView{scale, sum, shift};
+}
+
+namespace {
+
+// Narrows the range of x by `scale * x + shift relation 0` turned round: 0 relation scale * x + shift.
+template <class Key>
+bool assume_range(auto& ranges, const Key& x, Relation relation, int64_t scale, int64_t shift) {
+    const int64_t least = relation == Relation::lt ? 1 : 0; // scale * x >= least - shift
+    if (relation == Relation::eq && shift % scale != 0) return false;
+    Range range;
+    if (scale > 0 || relation == Relation::eq) range.lo = saturate(-__int128{floor_div_int(checked_add(shift, -least), std::abs(scale))});
+    if (scale < 0) range.hi = saturate(__int128{floor_div_int(checked_add(shift, -least), -scale)});
+    if (relation == Relation::eq) range.lo = range.hi = saturate(-(__int128{shift} / scale));
+    const auto known = ranges.find(x);
+    range = meet(known == ranges.end() ? Range{} : known->second, range);
+    ranges.insert_or_assign(x, range);
+    return true;
+}
+
+} // namespace
 
 bool Facts::assume(const Condition& c) {
     auto known_range = [&](const std::string& name) {
@@ -89,23 +141,29 @@ bool Facts::assume(const Condition& c) {
         set_less(c.lhs.name(), c.relation == Relation::lt ? c.rhs : c.rhs + 1);
         return true;
     }
+    if (c.relation == Relation::ne) return false;
+    const Expr difference = c.rhs - c.lhs;
+    if (const auto terms = terms_of(difference); !terms.empty() && view_term(terms[0]).factors.size() == 1) {
+        const TermView t = view_term(terms[0]);
+        const bool plain = t.factors[0].kind() == Kind::symbol && (terms.size() == 1 || (terms.size() == 2 && terms[1].constant()));
+        if (plain) return assume_range(ranges_, t.factors[0].name(), c.relation, t.coefficient, *(difference - terms[0]).constant());
+    }
+    if (const auto v = view_linear(difference)) return assume_range(sums_, v->sum, c.relation, v->scale, v->shift);
     return false;
 }
 
 std::string to_string(const Facts& facts) {
     std::string out;
     auto add = [&](const Condition& c) { out += (out.empty() ? "" : ", ") + to_string(c); };
-    for (const auto& [name, range] : facts.ranges()) {
-        Expr symbol = Expr::symbol(name);
-        if (range.pinned()) {
-            add(eq(symbol, range.lo));
-            continue;
-        }
-        if (range.lo > -kUnbounded) out += (out.empty() ? "" : ", ") + name + " >= " + std::to_string(range.lo);
-        if (range.hi < kUnbounded) add(le(symbol, range.hi));
-    }
+    const auto add_range = [&](const Expr& e, Range range) {
+        if (range.pinned()) return add(eq(e, range.lo));
+        if (range.lo > -kUnbounded) out += (out.empty() ? "" : ", ") + to_string(e) + " >= " + std::to_string(range.lo);
+        if (range.hi < kUnbounded) add(le(e, range.hi));
+    };
+    for (const auto& [name, range] : facts.ranges()) add_range(Expr::symbol(name), range);
     for (const auto& [name, of] : facts.multiples()) add(eq(mod(Expr::symbol(name), of), 0));
     for (const auto& [name, bound] : facts.bounds()) add(lt(Expr::symbol(name), bound));
+    for (const auto& [sum, range] : facts.sums()) add_range(sum, range);
     return out;
 }
 

@@ -1,5 +1,5 @@
-// What is known of symbols (range, divisibility, symbolic bound) and what follows for expressions. Conservative: "not provable" is never
-// "false".
+// What is known of symbols (range, divisibility, symbolic bound) and of their sums, and what follows for expressions. Conservative: "not
+// provable" is never "false".
 #pragma once
 
 #include "codetta/sym/condition.h"
@@ -22,10 +22,11 @@ public:
     void set_multiple(const std::string& symbol, int64_t of); // replaces; of >= 1
     void set_less(const std::string& symbol, Expr bound);     // symbol < bound, replaces; a literal bound goes into the range
     void set_index(const std::string& symbol, Expr extent);   // 0 <= symbol < extent: a loop's index
-    // Narrows by a condition of the form: symbol against a literal, symbol % literal == 0, symbol < or <= expression, or a side swapped.
-    // False, and nothing changed, when the condition can't be kept this way.
+    // Narrows by a condition of the form: symbol against a literal, symbol % literal == 0, symbol < or <= expression, a sum of multiples of
+    // symbols against another, or a side swapped. False, and nothing changed, when the condition can't be kept this way.
     bool assume(const Condition& c);
-    void forget(const std::string& symbol); // of the symbol itself; bounds of others by it stay
+    void forget(const std::string& symbol); // of the symbol itself and sums with it; bounds of others by it stay
+    void add(const Facts& other);           // narrows by all that the other knows; a bound of this stays beside the other's
 
     Range range(const Expr& e) const;
     // Largest d found such that d divides e for every binding that satisfies the facts (0 for e == 0).
@@ -41,12 +42,14 @@ public:
     const std::map<std::string, Range, std::less<>>& ranges() const { return ranges_; }
     const std::map<std::string, int64_t, std::less<>>& multiples() const { return multiples_; }
     const std::map<std::string, Expr, std::less<>>& bounds() const { return bounds_; } // symbol < bound
+    const std::map<Expr, Range>& sums() const { return sums_; } // of multiples of symbols: no literal, no common divisor, first positive
     friend bool operator==(const Facts&, const Facts&) = default;
 
 private:
     std::map<std::string, Range, std::less<>> ranges_;
     std::map<std::string, int64_t, std::less<>> multiples_;
     std::map<std::string, Expr, std::less<>> bounds_;
+    std::map<Expr, Range> sums_;
 };
 
 // @post parse_facts(to_string(f)) == f

@@ -129,7 +129,7 @@ TEST(Facts, assume_narrows_or_refuses) {
     EXPECT_TRUE(facts.assume(parse_condition("m % 4 == 0")));
     EXPECT_TRUE(facts.assume(parse_condition("m % 6 == 0")));
     EXPECT_EQ(facts.divisor(Expr::symbol("m")), 12);
-    EXPECT_FALSE(facts.assume(parse_condition("m + n < 4")));
+    EXPECT_FALSE(facts.assume(parse_condition("m*n < 4")));
     EXPECT_FALSE(facts.assume(parse_condition("m % 1152921504606846975 == 0")));
     facts.forget("m");
     EXPECT_EQ(facts, Facts{});
@@ -159,6 +159,11 @@ TEST(FactsLaws, hold_for_every_binding) {
         if (pick(0, 1) == 1) facts.set_range("t", {1, 64});
         if (pick(0, 1) == 1) facts.set_range("x", {pick(-4, 4), pick(5, 40)});
         if (pick(0, 1) == 1) facts.set_multiple("t", pick(1, 8));
+        if (pick(0, 2) == 0) {
+            const char* names[] = {"s", "t", "x"};
+            const Expr sum = Expr::symbol(names[pick(0, 2)]) * pick(-2, 2) + Expr::symbol(names[pick(0, 2)]) * pick(-2, 2) + pick(-3, 3);
+            facts.assume({static_cast<Relation>(pick(0, 3)), sum, Expr(pick(-3, 3))});
+        }
         const auto& [tree, expr] = *made;
         Expr simple = facts.simplify(expr);
         ASSERT_LE(node_count(simple), node_count(expr)) << to_string(expr) << " -> " << to_string(simple);
@@ -185,6 +190,10 @@ TEST(FactsLaws, hold_for_every_binding) {
                 }
                 if (facts.bounds().contains(name)) inside = inside && value < evaluate(facts.bounds().find(name)->second, values);
             }
+            for (const auto& [sum, known] : facts.sums()) {
+                const int64_t value = evaluate(sum, values);
+                inside = inside && known.lo <= value && value <= known.hi;
+            }
             auto value = inside ? testing::value_of(tree, values) : std::nullopt;
             if (!value) continue;
             ++checked;
@@ -208,6 +217,35 @@ TEST(FactsLaws, hold_for_every_binding) {
     EXPECT_GT(checked, 10000);
     EXPECT_GT(proofs, 300);
     EXPECT_GT(shorter, 300);
+}
+
+TEST(Facts, SumsOfSymbols) {
+    Facts f = parse_facts("s55 <= 0, s11 >= 2, s11 >= -s55"); // torch's guards on hidden[:, -n:]
+    EXPECT_EQ(to_string(f), "s11 >= 2, s55 <= 0, s11 + s55 >= 0");
+    EXPECT_EQ(parse_facts(to_string(f)), f);
+    EXPECT_EQ(to_string(f.simplify(parse_expr("s11 - min(s11, -s55)"))), "s11 + s55");
+    EXPECT_TRUE(f.non_negative(parse_expr("3*s11 + 3*s55 + 1")));
+    EXPECT_TRUE(f.proves(lt(parse_expr("-s11 - s55"), 1)));
+    EXPECT_FALSE(f.proves(lt(parse_expr("-s11 - s55"), 0)));
+    EXPECT_FALSE(f.non_negative(parse_expr("s11 + 2*s55")));
+    ASSERT_TRUE(f.assume(parse_condition("2*s55 + 2*s11 <= 9"))); // narrows: 4 at most
+    EXPECT_EQ(to_string(f), "s11 >= 2, s55 <= 0, s11 + s55 >= 0, s11 + s55 <= 4");
+    ASSERT_TRUE(f.assume(parse_condition("64*s11 == 64*s11 + 64*s55"))); // a multiple of one symbol
+    EXPECT_EQ(f.range(Expr::symbol("s55")), (Range{0, 0}));
+    EXPECT_FALSE(f.assume(parse_condition("2*s11 + 4*s55 == 3"))); // never
+    EXPECT_FALSE(f.assume(parse_condition("s11 + s55 != 3")));
+    f.forget("s11");
+    EXPECT_EQ(to_string(f), "s55 == 0");
+    for (const auto& [text, printed] : std::map<std::string, std::string>{{"a + 3 < 2*b + 2*a", "a + 2*b >= 4"},
+                                                                          {"a - 2*b == 3", "a - 2*b == 3"},
+                                                                          {"7 > 3*a", "a <= 2"},
+                                                                          {"-2*a <= 7", "a >= -3"},
+                                                                          {"-2*a < 6", "a >= -2"},
+                                                                          {"3*a - 3*b > 1", "a - b >= 1"},
+                                                                          {"3*a - 3*b <= -1", "a - b <= -1"}}) {
+        EXPECT_EQ(to_string(parse_facts(text)), printed) << text;
+        EXPECT_EQ(parse_facts(printed), parse_facts(text)) << text;
+    }
 }
 
 } // namespace

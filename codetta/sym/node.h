@@ -43,6 +43,14 @@ TermView view_term(const Expr& term);          // points into term
 Expr make_term(int64_t coefficient, std::span<const Expr> factors);
 Expr sum_of_terms(std::vector<Term> terms); // sorts and gathers
 
+// scale * sum + shift, where `sum` has two or more multiples of symbols without a common divisor, the first of them positive.
+struct LinearView {
+    int64_t scale;
+    Expr sum;
+    int64_t shift;
+};
+std::optional<LinearView> view_linear(const Expr& e);
+
 // a / b when the factors of b are among those of a (sorted multisets).
 std::optional<std::vector<Expr>> divide_factors(std::span<const Expr> a, std::span<const Expr> b);
 std::vector<Expr> common_factors(std::span<const Expr> a, std::span<const Expr> b);

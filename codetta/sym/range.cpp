@@ -38,11 +38,19 @@ public:
             }
             break;
         }
-        return above_index(e, result);
+        return above_index(e, known_sum(e, result));
     }
 
 private:
     const Facts& facts_;
+
+    Range known_sum(const Expr& e, Range found) const {
+        if (facts_.sums().empty()) return found;
+        const auto v = view_linear(e);
+        const auto known = v ? facts_.sums().find(v->sum) : facts_.sums().end();
+        if (known == facts_.sums().end()) return found;
+        return meet(found, known->second * Range{v->scale, v->scale} + Range{v->shift, v->shift});
+    }
 
     // symbol < e and lo <= symbol: e > lo.
     Range above_index(const Expr& e, Range known) const {
@@ -119,7 +127,7 @@ private:
     Range termwise(const Expr& e, int depth) const {
         Range result{0, 0};
         for (const Expr& term : terms_of(e)) result = result + find(term, depth);
-        return e.kind() == Kind::add ? above_index(e, result) : result;
+        return e.kind() == Kind::add ? above_index(e, known_sum(e, result)) : result;
     }
 
     // scale * e with every c * (n // d) where d divides scale * c written c/d * (n - n % d).
@@ -245,6 +253,18 @@ private:
         return in_products.empty() ? std::nullopt : std::optional(*in_products.begin());
     }
 
+    // A bound so large that its product with the coefficient nears 64 bits tells nothing anyway.
+    static bool product_fits(const Expr& a, const Expr& b) {
+        const auto largest = [](const Expr& e) {
+            int64_t most = 1;
+            for (const Expr& term : terms_of(e))
+                if (const int64_t c = view_term(term).coefficient; c != INT64_MIN) most = std::max(most, std::abs(c));
+                else return INT64_MAX;
+            return most;
+        };
+        return __int128{largest(a)} * largest(b) < kUnbounded;
+    }
+
     // An expression that is >= e (upper) or <= e under the facts, with bounded atoms replaced by their bounds where the sign of their
     // coefficient is known.
     Expr bound(Expr e, bool upper, int depth) const {
@@ -260,7 +280,7 @@ private:
             Expr coefficient = sum_of_terms(std::move(coefficient_terms));
             Range sign = termwise(coefficient, depth);
             auto replacement = sign.lo >= 0 || sign.hi <= 0 ? extreme(*atom, upper == (sign.lo >= 0), depth) : std::nullopt;
-            if (replacement)
+            if (replacement && product_fits(coefficient, *replacement - *atom))
                 e = e + coefficient * (*replacement - *atom);
             else
                 done.insert(*atom);

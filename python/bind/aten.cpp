@@ -126,6 +126,11 @@ void bind_aten(nb::module_& module) {
         .def("set_range",
              [](aten::ImportedGraph& g, const std::string& symbol, int64_t lo, int64_t hi) { g.facts.set_range(symbol, {lo, hi}); })
         .def("set_multiple", [](aten::ImportedGraph& g, const std::string& symbol, int64_t of) { g.facts.set_multiple(symbol, of); })
+        .def("assume", // false: the condition is no news, or can't be kept
+             [](aten::ImportedGraph& g, const std::string& condition) {
+                 const sym::Condition c = sym::parse_condition(condition);
+                 return !g.facts.proves(c) && g.facts.assume(c);
+             })
         .def("add_value", &add_value, nb::arg("name"), nb::arg("dtype").none(), nb::arg("shape"), nb::arg("strides"), nb::arg("offset"),
              nb::arg("storage"), nb::arg("refusal"))
         .def("set_data", &set_data, nb::arg("value"), nb::arg("address"), nb::arg("extents"), nb::arg("strides"))

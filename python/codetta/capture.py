@@ -10,7 +10,7 @@ import torch
 from torch import fx
 
 from codetta import _codetta
-from codetta.sizes import UnknownSize, size_symbols, size_text
+from codetta.sizes import UnknownSize, condition_texts, size_symbols, size_text
 
 DTYPE_NAMES = {
     torch.bool: "bool",
@@ -59,8 +59,10 @@ class Capture:
         self._tuples: dict[fx.Node, list[int | None]] = {}
         self._storages: dict[int, int] = {}
         self._ranges: set[str] = set()
+        self._environment = None  # torch's knowledge of the symbols
         for node in gm.graph.nodes:
             self._add(node)
+        self._add_guards()
         (output,) = [n for n in gm.graph.nodes if n.op == "output"]
         self.outputs = list(output.args[0]) if isinstance(output.args[0], (list, tuple)) else [output.args[0]]
 
@@ -185,7 +187,7 @@ class Capture:
         """Hands the facts of the symbols in `size` over. Reads only: no guard is added."""
         if not isinstance(size, torch.SymInt):
             return
-        environment = size.node.shape_env
+        self._environment = environment = size.node.shape_env
         for symbol in size.node.expr.free_symbols:
             if symbol.name in self._ranges:
                 continue
@@ -196,6 +198,13 @@ class Capture:
             for divisible in environment.divisible:
                 if divisible.args[0] == symbol and divisible.args[1].is_Integer:
                     self.graph.set_multiple(symbol.name, int(divisible.args[1]))
+
+    def _add_guards(self) -> None:
+        """What torch checks before every call holds for the graph: `-n <= length` is why hidden[:, -n:] has n elements."""
+        guards = [] if self._environment is None else [guard.expr.xreplace(self._environment.replacements) for guard in self._environment.guards]
+        texts = [t for g in guards if {s.name for s in g.free_symbols} <= self._ranges for t in condition_texts(g)]
+        for text in sorted(dict.fromkeys(texts), key=lambda t: ("==" not in t, len(t))):  # the strongest first: what they prove is not repeated
+            self.graph.assume(text)
 
     def symbols_of(self, captured: CapturedNode) -> set[str]:
         """Every size symbol that the node's tensors and arguments speak of."""

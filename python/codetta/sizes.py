@@ -58,6 +58,22 @@ def expression_text(e: sympy.Basic) -> str:
     raise UnknownSize(f"the size {e} is not understood")
 
 
+_RELATIONS = ((sympy.Eq, "=="), (sympy.Ge, ">="), (sympy.Gt, ">"), (sympy.Le, "<="), (sympy.Lt, "<"))
+
+
+def condition_texts(e: sympy.Basic) -> list[str]:
+    """What a guard says for certain, as conditions on sizes: the parts of a conjunction that are comparisons of known expressions."""
+    if isinstance(e, sympy.And):
+        return [text for part in e.args for text in condition_texts(part)]
+    for kind, sign in _RELATIONS:
+        if isinstance(e, kind):
+            try:
+                return [f"{expression_text(e.lhs)} {sign} {expression_text(e.rhs)}"]
+            except UnknownSize:
+                return []
+    return []
+
+
 def compile_size(text: str) -> Callable[[dict[str, int]], int]:
     """A function from the symbols' values to the value of the expression."""
     code = compile(text, "<size>", "eval")
