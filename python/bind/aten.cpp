@@ -121,10 +121,13 @@ void bind_aten(nb::module_& module) {
     nb::class_<aten::ImportedGraph>(module, "ImportedGraph", "A captured ATen graph as plain data.")
         .def("__init__",
              [](aten::ImportedGraph* graph, std::string name) {
-                 new (graph) aten::ImportedGraph{.name = std::move(name), .facts = {}, .values = {}, .nodes = {}};
+                 new (graph) aten::ImportedGraph{.name = std::move(name), .symbols = {}, .facts = {}, .values = {}, .nodes = {}};
              })
         .def("set_range",
-             [](aten::ImportedGraph& g, const std::string& symbol, int64_t lo, int64_t hi) { g.facts.set_range(symbol, {lo, hi}); })
+             [](aten::ImportedGraph& g, const std::string& symbol, int64_t lo, int64_t hi) {
+                 g.symbols.insert(symbol);
+                 g.facts.set_range(symbol, {lo, hi});
+             })
         .def("set_multiple", [](aten::ImportedGraph& g, const std::string& symbol, int64_t of) { g.facts.set_multiple(symbol, of); })
         .def("assume", // false: the condition is no news, or can't be kept
              [](aten::ImportedGraph& g, const std::string& condition) {

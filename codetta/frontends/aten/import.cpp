@@ -237,9 +237,7 @@ base::Verdict Importer::can_import(uint32_t n) const {
     std::set<uint32_t> seen;
     for (uint32_t v : tensors_read(node))
         if (seen.insert(v).second && !graph_->values.at(v).data) alone.inputs.push_back({v, false, false});
-    std::set<std::string> symbols;
-    for (const auto& [symbol, range] : graph_->facts.ranges()) symbols.insert(symbol);
-    alone.size_arguments.assign(symbols.begin(), symbols.end());
+    alone.size_arguments.assign(graph_->symbols.begin(), graph_->symbols.end());
     try {
         const graph::Graph made = import(alone);
         for (const graph::Node& added : made.nodes)

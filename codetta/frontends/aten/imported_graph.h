@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,6 +56,7 @@ struct ImportedNode {
 
 struct ImportedGraph {
     std::string name = "graph";
+    std::set<std::string> symbols; ///< every symbolic integer; nothing need be known of one
     sym::Facts facts;
     std::vector<ImportedValue> values;
     std::vector<ImportedNode> nodes; ///< in execution order

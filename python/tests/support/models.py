@@ -51,7 +51,7 @@ def reference_of(model: torch.nn.Module) -> torch.nn.Module:
 
 
 def _decoder(config_class, model_class, **keywords):
-    return lambda: model_class(config_class(vocab_size=VOCABULARY, hidden_size=64, num_hidden_layers=2, max_position_embeddings=64, **keywords))
+    return lambda: model_class(config_class(vocab_size=VOCABULARY, hidden_size=64, num_hidden_layers=2, max_position_embeddings=512, **keywords))
 
 
 _LLAMA = {"intermediate_size": 96, "num_attention_heads": 4, "num_key_value_heads": 2}
@@ -69,7 +69,7 @@ MODELS = {
         TinyModel(
             "gpt2",
             lambda: transformers.GPT2LMHeadModel(
-                transformers.GPT2Config(vocab_size=VOCABULARY, n_embd=64, n_layer=2, n_head=4, n_positions=64)
+                transformers.GPT2Config(vocab_size=VOCABULARY, n_embd=64, n_layer=2, n_head=4, n_positions=512)
             ),
             decoder=True,
         ),
