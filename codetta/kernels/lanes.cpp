@@ -83,6 +83,7 @@ Verdict can_lie_across_lanes(const Problem& p, const Stage& s, AxisId a) {
         if (r.from == Read::From::operand && !address_along(p, r.access, p.operands[r.source].strides, a))
             return Verdict::no("{} is no strided array along {}", name, axis);
     }
+    if (std::find(s.axes.begin(), s.axes.end(), a) == s.axes.end()) return Verdict::yes(); // what is reduced is written when it is over
     for (const problem::Write& w : s.writes) {
         const problem::Operand& o = p.operand(w.operand);
         if (const Verdict fit = fits(p, s, w.access, a, o.name); !fit) return fit;

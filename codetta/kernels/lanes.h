@@ -16,7 +16,8 @@ std::optional<sym::Affine> address_along(const problem::Problem& p, const proble
                                          problem::AxisId axis);
 
 // Whether the reads and writes of the stage can run across lanes of the axis: addresses and guards are affine along it, indices from data
-// and checks are the same for all lanes, each write goes to other memory for each lane. Coordinates in other stages are the template's.
+// and checks are the same for all lanes, each write goes to other memory for each lane (of an axis of the result; a reduced one ends before
+// the write). Coordinates in other stages are the template's.
 base::Verdict can_lie_across_lanes(const problem::Problem& p, const problem::Stage& s, problem::AxisId axis);
 
 // Whether some write to places that come from data, or some sum in memory, wants the axis in index order: it can't be shared out to tasks.
