@@ -111,11 +111,12 @@ def print_report(encoder: SentenceEncoder, inputs: tuple, options: dict) -> None
     import codetta
 
     explanation = codetta.explain(encoder, *inputs, options=options, dynamic=False)
-    for graph, launches in zip(explanation.graphs, explanation.launches):
-        print(f"     {graph.nodes} operations became {len(launches)} kernel launches ({len({row[0] for row in launches})} different kernels), "
+    for graph, regions in zip(explanation.graphs, explanation.regions):
+        launches = [launch for region in regions for launch in region.launches]
+        print(f"     {graph.nodes} operations became {len(launches)} kernel launches ({len({launch.kernel for launch in launches})} different kernels), "
               f"compiled in {graph.compile_seconds:.2f} s")
-        for kernel, label, _, microseconds in sorted(launches, key=lambda row: -row[3])[:5]:
-            print(f"       {microseconds:8.0f} us  {kernel}  {label}")
+        for region in sorted(regions, key=lambda region: -region.microseconds)[:5]:
+            print(f"       {region.microseconds:8.0f} us, {region.percent_of_limit:3.0f} % of the machine's limit  {region.label}")
     fallbacks = explanation.fallbacks + explanation.breaks
     print(f"     left to eager: {', '.join(fallbacks) if fallbacks else 'nothing'}")
 

@@ -245,6 +245,13 @@ void Executable::run(std::span<const Argument> arguments, OutputAllocator& alloc
 
 void Executable::refresh() { state_->context->refresh_prepared(); }
 
+void Executable::forget(uint64_t token) {
+    std::shared_ptr<const PreparedSet> dropped; // freed outside the lock
+    std::lock_guard lock(state_->mutex);
+    const auto is_dead = [token](const Identity& identity) { return identity.token == token; };
+    if (state_->prepared && std::ranges::any_of(state_->prepared->identities, is_dead)) dropped.swap(state_->prepared);
+}
+
 const HostProgram& Executable::program() const { return state_->program; }
 
 const base::KernelSignature& Executable::signature(std::string_view kernel) const {

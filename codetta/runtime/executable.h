@@ -69,6 +69,8 @@ public:
 
     /// Forgets what `setup` made: the next call runs it again (after the weights were changed in place).
     void refresh();
+    /// Frees what `setup` made when a frozen input of this token went into it: the input's owner is gone.
+    void forget(uint64_t token);
 
     const HostProgram& program() const;
     /// The signature of a kernel of this program.

@@ -397,6 +397,25 @@ TEST(Executable, PreparedWeightsAreSharedBetweenExecutables) {
     EXPECT_EQ(run_one(third, {weight, x.argument()}), after);
 }
 
+TEST(Executable, PreparedWeightsGoWithTheirOwner) {
+    auto context = std::make_shared<Context>();
+    Executable first = make(packed, context), second = make(packed, context);
+    F32 w = f32({3, 2}, {1, 2, 3, 4, 5, 6}), x = f32({6});
+    Argument weight = w.argument();
+    weight.token = 7;
+    EXPECT_EQ(context->prepared_bytes(), 0u);
+    run_one(first, {weight, x.argument()});
+    run_one(second, {weight, x.argument()});
+    EXPECT_EQ(context->prepared_bytes(), 24u) << "one copy for both";
+    first.forget(6);
+    second.forget(7);
+    EXPECT_EQ(context->prepared_bytes(), 24u);
+    first.forget(7);
+    EXPECT_EQ(context->prepared_bytes(), 0u);
+    weight.token = 8;
+    EXPECT_EQ(run_one(first, {weight, x.argument()}), (std::vector<float>{1, 3, 5, 2, 4, 6}));
+}
+
 TEST(Executable, ManyThreadsCallAtOnce) {
     auto context = std::make_shared<Context>();
     const Executable executable = make(scaled_sum, context);

@@ -17,6 +17,7 @@ public:
     }
     size_t storage_count() const override { return executable_.program().storages.size(); }
     void refresh() override { executable_.refresh(); }
+    void forget(uint64_t token) override { executable_.forget(token); }
     std::string description() const override {
         return compile::in_short(executable_.program().name, report_, target_) + compile::at_length(report_);
     }

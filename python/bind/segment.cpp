@@ -68,7 +68,14 @@ public:
     Segment(std::shared_ptr<const TorchBorder> border, std::unique_ptr<Runner> runner, std::vector<uint32_t> positions, size_t integers,
             std::vector<int> layout, std::vector<uint32_t> frozen, int threads)
         : border_(std::move(border)), runner_(std::move(runner)), positions_(std::move(positions)), tensors_(positions_.size() - integers),
-          layout_(std::move(layout)), frozen_(std::move(frozen)), threads_(threads) {}
+          layout_(std::move(layout)), frozen_(std::move(frozen)), threads_(threads) {
+        if (!frozen_.empty()) watcher_ = border_->identities().watch([this](uint64_t token) { runner_->forget(token); });
+    }
+    Segment(const Segment&) = delete;
+    Segment& operator=(const Segment&) = delete;
+    ~Segment() {
+        if (watcher_ != 0) border_->identities().unwatch(watcher_);
+    }
 
     nb::object call(const nb::list& arguments) {
         std::unique_ptr<CallState> state = take_state();
@@ -163,6 +170,7 @@ private:
     std::vector<int> layout_;
     std::vector<uint32_t> frozen_;
     int threads_;
+    uint64_t watcher_ = 0;
     std::vector<std::unique_ptr<CallState>> idle_; // under the GIL
     bool profiling_ = false;
     std::vector<runtime::LaunchTime> profile_;
@@ -186,7 +194,8 @@ void bind_segment(nb::module_& module) {
         .def("refresh", &Segment::refresh, "Forget what was prepared from frozen weights.")
         .def_prop_ro("description", &Segment::description, "What the compiler says of it, for people.")
         .def("start_profile", &Segment::start_profile)
-        .def("stop_profile", &Segment::stop_profile, "Rows (kernel, label, tasks, microseconds, flops, bytes, dtype of products) since start_profile.");
+        .def("stop_profile", &Segment::stop_profile,
+             "Rows (kernel, label, tasks, microseconds, flops, bytes, dtype of products) since start_profile.");
 
     module.def(
         "make_segment",

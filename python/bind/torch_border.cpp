@@ -48,21 +48,6 @@ nb::object call(const nb::object& function, std::initializer_list<PyObject*> arg
 
 } // namespace
 
-Identities::~Identities() {
-    if (!Py_IsInitialized()) return;
-    for (auto& [object, entry] : entries_) Py_XDECREF(entry.weak_reference);
-}
-
-uint64_t Identities::token(PyObject* object) {
-    Entry& entry = entries_[object];
-    if (entry.weak_reference && PyWeakref_GetObject(entry.weak_reference) == object) return entry.token;
-    Py_XDECREF(entry.weak_reference);
-    entry.weak_reference = PyWeakref_NewRef(object, nullptr);
-    if (!entry.weak_reference) nb::raise_python_error();
-    entry.token = next_++;
-    return entry.token;
-}
-
 TorchBorder::TorchBorder(nb::object exchange, nb::object empty_strided, nb::object as_strided, nb::object thread_count, nb::dict dtypes)
     : keep_exchange_(std::move(exchange)), empty_strided_(std::move(empty_strided)), as_strided_(std::move(as_strided)),
       thread_count_(std::move(thread_count)), version_name_(nb::str("_version")) {

@@ -1,5 +1,5 @@
-// The border to torch at call time, with no torch header: tensors are read through the DLPack exchange interface that torch publishes, outputs
-// are made by torch's own allocating function, so that they are ordinary tensors in every respect.
+// The border to torch at call time, with no torch header: tensors are read through the DLPack exchange interface that torch publishes,
+// outputs are made by torch's own allocating function, so that they are ordinary tensors in every respect.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <unordered_map>
 
 #include "codetta/runtime/executable.h"
+#include "python/bind/identities.h"
 
 namespace codetta::python {
 
@@ -36,28 +36,10 @@ struct DlpackExchange {
     void* current_work_stream;
 };
 
-/// Names live Python objects by numbers that are never used again: the identity of frozen weights.
-class Identities {
-public:
-    Identities() = default;
-    Identities(const Identities&) = delete;
-    Identities& operator=(const Identities&) = delete;
-    ~Identities();
-    uint64_t token(PyObject* object); // GIL held
-
-private:
-    struct Entry {
-        PyObject* weak_reference = nullptr;
-        uint64_t token = 0;
-    };
-    std::unordered_map<PyObject*, Entry> entries_;
-    uint64_t next_ = 1;
-};
-
 class TorchBorder {
 public:
-    /// exchange: the capsule torch.Tensor.__dlpack_c_exchange_api__; empty_strided(size, stride, dtype); as_strided(tensor, size, stride, offset);
-    /// thread_count(); dtypes: torch's dtype objects by Codetta's spelling.
+    /// exchange: the capsule torch.Tensor.__dlpack_c_exchange_api__; empty_strided(size, stride, dtype); as_strided(tensor, size, stride,
+    /// offset); thread_count(); dtypes: torch's dtype objects by Codetta's spelling.
     TorchBorder(nanobind::object exchange, nanobind::object empty_strided, nanobind::object as_strided, nanobind::object thread_count,
                 nanobind::dict dtypes);
 
@@ -68,6 +50,7 @@ public:
     nanobind::object empty(scalar::DType dtype, std::span<const int64_t> shape, std::span<const int64_t> strides) const;
     nanobind::object view(PyObject* base, std::span<const int64_t> shape, std::span<const int64_t> strides, int64_t offset) const;
     int threads() const;
+    Identities& identities() const { return *identities_; }
 
 private:
     const DlpackExchange* exchange_ = nullptr;

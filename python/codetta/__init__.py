@@ -3,6 +3,7 @@
     compiled = torch.compile(model, backend="codetta")      # needs no import of codetta
     codetta.explain(model, *inputs)                         # what became of it: regions, kernels, reasons, times
     codetta.compare(model, *inputs)                         # accuracy against fp64, speed against eager, on your own inputs
+    codetta.refresh()                                       # after weights of a frozen model were changed behind torch's back
 
 This module must not import torch: `TORCH_LOGS="+codetta"` makes torch import it while torch itself is being imported.
 """
@@ -15,6 +16,8 @@ __version__ = "0.1.0"
 _LAZY = {
     "compare": "codetta.comparison",
     "explain": "codetta.explanation",
+    "prepared_bytes": "codetta.weights",
+    "refresh": "codetta.weights",
     "reset": "codetta.backend",
 }
 

@@ -27,3 +27,8 @@ def _text(name: str, value: object) -> str:
     if hasattr(value, "__fspath__"):
         return value.__fspath__()
     raise _codetta.UserError(f"option '{name}': a {type(value).__name__} is no value for it; give a bool, a number or a text")
+
+
+def merged_options(mode: str | None, options: Mapping[str, object] | None) -> dict[str, object]:
+    """`mode` as an option: torch.compile refuses to take both keywords at once."""
+    return {**({"mode": mode} if mode is not None else {}), **(options or {})}
