@@ -26,7 +26,8 @@ bool can_swap(const Problem& p, const View& v) {
 
 namespace {
 
-constexpr int64_t kLeastDepth = 16; // a shorter sum leaves most of a tile empty
+constexpr int64_t kMostPanelBytes = 512 << 10; // that a task packs for itself: half of a small second cache
+constexpr int64_t kLeastDepth = 16;            // a shorter sum leaves most of a tile empty
 
 base::Verdict match_template(const Problem& p, const BuildContext& context) {
     for (const char* feature : {"amx_tile", "amx_bf16"})
@@ -87,8 +88,8 @@ private:
                       in_block = (std::min(m, c.block ? c.block : m) + width - 1) / width;
         const int64_t wanted = 4 * std::max(context_.threads, 1);
         c.group = 8;
-        while (c.group > 1 &&
-               (blocks * batches * ((columns + c.group - 1) / c.group) < wanted || (!c.columns_packed && c.group * in_block > 8)))
+        while (c.group > 1 && (blocks * batches * ((columns + c.group - 1) / c.group) < wanted ||
+                               (!c.columns_packed && c.group * steps * (4 * kTileElements) > kMostPanelBytes)))
             c.group /= 2;
         c.prefetch = std::clamp<int64_t>((2 * kRows + in_block - 1) / in_block, 1, 2 * kRows);
         c.unit = c.swapped ? 4 : std::clamp<int64_t>((width + steps - 1) / steps, 1, 4);
@@ -98,24 +99,19 @@ private:
         Config c;
         c.row_tiles = row_tiles;
         c.columns_packed = frozen();
-        c.rows_packed = row_tiles == 1 || !v_.a.k_stride.is(1);
-        c.rows_temporary = c.columns_packed ? 1 : 0;
         if (!c.columns_packed) c.block = 0; // each task packs its columns: for all rows
         share_out(c);
         Variant result;
-        const Side& b = v_.b;
         if (c.columns_packed) { // one packing for all variants
-            result.temporaries.push_back({"packed_columns", bytes(sym::ceil_div(v_.n, 2 * kRows) * panel_elements(v_.k, 2)), true});
-            result.kernels.push_back(emit_pack_columns(p_, v_, b, v_.n, 2, 0));
+            result.temporaries.push_back({"packed_columns", bytes(sym::ceil_div(v_.n, 2 * kRows) * block_elements(v_.k, 2)), true});
+            result.kernels.push_back(emit_pack_columns(p_, v_, v_.b, v_.n, 2));
             result.kernels.back().once = true;
         }
-        if (c.rows_packed) {
-            Expr strips = sym::ceil_div(v_.m, row_tiles * kRows) * row_tiles;
-            if (v_.a.batched)
-                for (const problem::AxisId a : v_.batch) strips = strips * p_.axis(a).extent;
-            result.temporaries.push_back({"packed_rows", bytes(strips * strip_elements(v_.k)), false});
-            result.kernels.push_back(emit_pack_rows(p_, v_, v_.a, v_.m, row_tiles, c.rows_temporary));
-        }
+        Expr blocks = sym::ceil_div(v_.m, row_tiles * kRows);
+        if (v_.a.batched)
+            for (const problem::AxisId a : v_.batch) blocks = blocks * p_.axis(a).extent;
+        result.temporaries.push_back({"packed_rows", bytes(blocks * block_elements(v_.k, row_tiles)), false});
+        result.kernels.push_back(emit_pack_rows(p_, v_, row_tiles, c.columns_packed ? 1 : 0));
         result.kernels.push_back(emit_product(p_, v_, c));
         return result;
     }
@@ -123,12 +119,13 @@ private:
     Variant swapped(int64_t column_tiles) const {
         Config c;
         c.swapped = true;
+        c.rows_in_place = column_tiles == 1; // a copy that is read once would cost more than it saves
         c.column_tiles = column_tiles;
         share_out(c);
         Variant result;
         result.temporaries.push_back(
-            {"packed_rows", bytes(sym::ceil_div(v_.m, column_tiles * kRows) * panel_elements(v_.k, column_tiles)), false});
-        result.kernels.push_back(emit_pack_columns(p_, v_, v_.a, v_.m, column_tiles, 0));
+            {"packed_rows", bytes(sym::ceil_div(v_.m, column_tiles * kRows) * block_elements(v_.k, column_tiles)), false});
+        result.kernels.push_back(emit_pack_columns(p_, v_, v_.a, v_.m, column_tiles));
         result.kernels.push_back(emit_product(p_, v_, c));
         return result;
     }

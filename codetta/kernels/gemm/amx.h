@@ -10,24 +10,20 @@ namespace codetta::kernels::gemm {
 namespace amx {
 
 struct Config {
-    bool swapped = false;       // the columns' side (b) gives the rows of the tiles, read as it lies; the rows' side (a) is packed
-    bool rows_packed = false;   // the tiles' rows come from temporary `rows_temporary`, in strips; else from memory
-    bool columns_packed = true; // the tiles' columns come from temporary 0, in panels; else each task packs its panel
-    uint32_t rows_temporary = 0;
+    bool swapped = false; // b gives the rows of the tiles and a, packed, their columns; else a gives the rows, packed in temporary 1 (0)
+    bool rows_in_place = false; // swapped: the tiles' rows are read as they lie; else each task copies them
+    bool columns_packed = true; // the tiles' columns come from temporary 0; else each task packs its panels
     int64_t row_tiles = 2, column_tiles = 2;
     int64_t block = 256;  // rows of the result that a task takes (they stay in the second cache); 0: all
-    int64_t depth = 0;    // steps of k (32 each) summed at once for all rows of a task, so that the columns stay in the first cache; 0: all
     int64_t group = 4;    // blocks of columns that a task takes
     int64_t unit = 1;     // rows of the epilogue in a step of k
     int64_t prefetch = 4; // cache lines of the next columns that a step of k asks for
 };
 
-// The kernels that fill a temporary: with panels of `tiles` tiles of a side that is `count` wide; with strips of rows, in groups of
-// `tiles`, batch by batch.
-Kernel emit_pack_columns(const problem::Problem& p, const View& v, const Side& side, const sym::Expr& count, int64_t tiles,
-                         uint32_t temporary);
-Kernel emit_pack_rows(const problem::Problem& p, const View& v, const Side& side, const sym::Expr& count, int64_t tiles,
-                      uint32_t temporary);
+// The kernels that fill a temporary: panels of `tiles` tiles of a side that is `count` wide into temporary 0; blocks of rows of a, batch by
+// batch.
+Kernel emit_pack_columns(const problem::Problem& p, const View& v, const Side& side, const sym::Expr& count, int64_t tiles);
+Kernel emit_pack_rows(const problem::Problem& p, const View& v, int64_t tiles, uint32_t temporary);
 Kernel emit_product(const problem::Problem& p, const View& v, const Config& c);
 
 // What must hold for reading b's rows in place, as the rows of the tiles.

@@ -46,7 +46,7 @@ public:
     Product(const Problem& p, const View& v, const Config& c)
         : p_(p), v_(v), c_(c),
           b_(fmt::format("gemm_amx{}_bf16_{}x{}", c.swapped ? "_swapped" : "", c.row_tiles * kRows, c.column_tiles * kRows)), bind_(p, b_),
-          at_(p, b_, bind_), steps_(steps_of(v.k)), whole_(c.rows_packed ? steps_ : sym::floor_div(v.k, kDepth)) {}
+          at_(p, b_, bind_), steps_(steps_of(v.k)), whole_(c.rows_in_place ? sym::floor_div(v.k, kDepth) : steps_) {}
 
     Kernel run() {
         for (const char* feature : {"amx_tile", "amx_bf16"}) b_.require(feature);
@@ -58,28 +58,17 @@ public:
         m0_ = c_.block ? b_.let("m0", block * c_.block) : Expr(0);
         const Expr m_end = c_.block ? b_.let("m_end", sym::min(m0_ + c_.block, v_.m)) : v_.m;
         start_pipeline();
-        if (!c_.swapped && !c_.rows_packed) {
-            tail_base_ = b_.let("tail_base", sym::min(m0_, v_.m - kRows));
-            pack_tail(b_, v_.a, v_.k, rows_, tail_base_, m_end, tail_);
-        }
-        b_.loop("j", group * c_.group, sym::min(group * c_.group + c_.group, columns), [&](const Expr& j) {
+        const Expr first = b_.let("first", group * c_.group), end = b_.let("end", sym::min(first + c_.group, columns));
+        if (!c_.columns_packed) pack_columns(b_, v_.b, v_.n, v_.k, unpacked_, first * kLanes, c_.column_tiles, end - first, columns_);
+        b_.loop("j", first, end, [&](const Expr& j) {
             columns_begin(j);
-            const auto rows = [&](const Depth& depth) {
-                b_.loop("mt", m0_, m_end, width(), [&](const Expr& mt) { block_of_tiles(j, mt, depth); });
-            };
-            if (!c_.depth) return rows({0, whole_, true, true, {}, {}});
-            const Expr last = sym::max(sym::ceil_div(whole_, c_.depth) - 1, 0);
-            b_.loop("kb", 0, last + 1, [&](const Expr& kb) {
-                rows({b_.let("from", kb * c_.depth), b_.let("to", sym::min(kb * c_.depth + c_.depth, whole_)), false, false, sym::eq(kb, 0),
-                      sym::eq(kb, last)});
-            });
+            b_.loop("mt", m0_, m_end, width(), [&](const Expr& mt) { block_of_tiles(j, j - first, mt); });
         });
         finish_pipeline();
         return bind_.make(std::move(b_).finish());
     }
 
 private:
-    const Side& row_side() const { return c_.swapped ? v_.b : v_.a; }
     int64_t width() const { return (c_.swapped ? c_.column_tiles : c_.row_tiles) * kRows; } // rows of the result in a block of tiles
 
     void bind_memory(const Expr& batch) {
@@ -89,80 +78,49 @@ private:
             return memory;
         };
         if (c_.columns_packed) columns_ = bind_.temporary(0, "packed_columns", DType::bf16, false);
-        if (c_.rows_packed) {
-            rows_ = bind_.temporary(c_.rows_temporary, "packed_rows", DType::bf16, false);
-            if (row_side().batched)
-                rows_.offset = rows_.offset + batch * sym::ceil_div(v_.m, width()) * c_.row_tiles * strip_elements(v_.k);
-        } else
-            rows_ = operand(row_side());
-        if (!c_.columns_packed) {
+        if (c_.swapped) {
             unpacked_ = operand(v_.b);
-            columns_ = b_.scratch("panel", DType::bf16, tile::make_layout({panel_elements(v_.k, c_.column_tiles)}, {1}));
+            rows_ = unpacked_;
+            if (!c_.rows_in_place)
+                rows_ = b_.scratch("rows", DType::bf16, tile::make_layout({block_elements(v_.k, c_.row_tiles)}, {1}));
+            else if (b_.facts().divisor(v_.k) % kDepth != 0)
+                tail_ = b_.scratch("tail", DType::bf16, tile::make_layout({c_.row_tiles * kTileElements}, {1}));
+            return;
         }
-        if (!c_.rows_packed && b_.facts().divisor(v_.k) % kDepth != 0) {
-            const Expr rows = c_.swapped ? Expr(c_.row_tiles * kRows) : c_.block ? Expr(c_.block + kRows) : v_.m + kRows;
-            tail_ = b_.scratch("tail", DType::bf16, tile::make_layout({rows * kDepth}, {1}));
-        }
+        rows_ = bind_.temporary(c_.columns_packed ? 1 : 0, "packed_rows", DType::bf16, false);
+        if (v_.a.batched) rows_.offset = rows_.offset + batch * sym::ceil_div(v_.m, width()) * block_elements(v_.k, c_.row_tiles);
+        if (c_.columns_packed) return;
+        unpacked_ = operand(v_.b);
+        columns_ = b_.scratch("panels", DType::bf16, tile::make_layout({c_.group * block_elements(v_.k, c_.column_tiles)}, {1}));
     }
 
     // --- columns j
     void columns_begin(const Expr& j) {
-        if (!c_.swapped) {
-            n0_ = b_.let("n0", j * kLanes);
-            if (!c_.columns_packed) pack_columns(b_, v_.b, v_.n, v_.k, unpacked_, n0_, c_.column_tiles, columns_);
-            return;
-        }
+        n0_ = b_.let("n0", c_.swapped ? sym::min(j * kLanes, v_.n - kLanes) : j * kLanes);
+        if (!c_.swapped) return;
         // The last block steps back so that it is whole: its first columns are computed twice, to the same bits.
-        n0_ = b_.let("n0", sym::min(j * kLanes, v_.n - kLanes));
-        pack_tail(b_, v_.b, v_.k, rows_, n0_, n0_ + kLanes, tail_);
+        if (c_.rows_in_place)
+            pack_tail(b_, v_.b, v_.k, unpacked_, n0_, n0_ + kLanes, tail_);
+        else
+            pack_rows(b_, v_.b, v_.n, v_.k, unpacked_, n0_, c_.row_tiles, rows_, {});
     }
 
     // --- one block of tiles
-    struct Depth { // steps of k that are summed at once
-        Expr from, to;
-        bool always_first, always_last;
-        sym::Condition first, last; // otherwise: when these hold
-    };
-
-    void block_of_tiles(const Expr& j, const Expr& mt, const Depth& depth) {
-        std::vector<Expr> row_starts; // in memory: of each tile's first row; the last tiles step back so that they are whole
-        if (c_.swapped)
-            for (int64_t t = 0; t < c_.row_tiles; ++t) row_starts.push_back(n0_ + t * kRows);
-        else
-            for (int64_t t = 0; t < c_.row_tiles; ++t)
-                row_starts.push_back(c_.rows_packed ? mt + t * kRows : b_.let("row", sym::min(mt + t * kRows, v_.m - kRows)));
-        const Expr panel = !c_.swapped && !c_.columns_packed
-                               ? Expr(0)
-                               : b_.let("panel", (c_.swapped ? sym::floor_div(mt, width()) : j) * panel_elements(v_.k, c_.column_tiles));
+    // number: of the columns j in this task
+    void block_of_tiles(const Expr& j, const Expr& number, const Expr& mt) {
+        const Expr block = sym::floor_div(mt, width());
+        const Expr rows = c_.swapped ? Expr(0) : b_.let("rows", block * block_elements(v_.k, c_.row_tiles));
+        const Expr panel = b_.let("panel", (c_.swapped ? block : c_.columns_packed ? j : number) * block_elements(v_.k, c_.column_tiles));
         std::vector<tile::View> sums;
         for (int64_t t = 0; t < c_.row_tiles * c_.column_tiles; ++t) {
             sums.push_back(b_.tmm("sum", DType::f32, tile::row_major(std::vector<int64_t>{kRows, kRows})));
-            if (depth.always_first) b_.fill(sums.back(), 0);
+            b_.fill(sums.back(), 0);
         }
-        const auto each_partial = [&](const std::function<void(const tile::View&, const tile::View&)>& f) {
-            for (size_t t = 0; t < sums.size(); ++t)
-                f(sums[t],
-                  {partial_.buffer,
-                   partial_.offset +
-                       (sym::floor_div(mt - m0_, width()) * static_cast<int64_t>(sums.size()) + static_cast<int64_t>(t)) * (kRows * kRows),
-                   sums[t].layout,
-                   {}});
-        };
-        if (!depth.always_first)
-            b_.when(
-                {depth.first},
-                [&] {
-                    for (const tile::View& sum : sums) b_.fill(sum, 0);
-                },
-                [&] {
-                    each_partial(
-                        [&](const tile::View& sum, const tile::View& partial) { b_.copy(partial, sum, {.atom = "amx.tileload_f32"}); });
-                });
         const auto step = [&](const Expr& p, bool in_tail, const Builder::Body& meanwhile) {
             std::vector<tile::View> a, b;
             for (int64_t t = 0; t < c_.row_tiles; ++t) {
                 a.push_back(b_.tmm("a", DType::bf16, tile::row_major(std::vector<int64_t>{kRows, kDepth})));
-                b_.copy(row_view(row_starts[static_cast<size_t>(t)], t, p, in_tail), a.back(), {.atom = "amx.tileload_bf16"});
+                b_.copy(row_view(rows, t, p, in_tail), a.back(), {.atom = "amx.tileload_bf16"});
             }
             for (int64_t t = 0; t < c_.column_tiles; ++t) {
                 b.push_back(b_.tmm("b", DType::bf16, column_tile(columns_, 0).layout));
@@ -172,40 +130,31 @@ private:
                 if (t == 0) meanwhile();
             }
         };
-        const Expr units = sym::ceil_div(rows_left_, c_.unit), covered = b_.let("covered", sym::min(units, depth.to - depth.from));
-        b_.loop("p", depth.from, depth.from + covered, [&](const Expr& p) {
+        const Expr units = sym::ceil_div(rows_left_, c_.unit), covered = b_.let("covered", sym::min(units, whole_));
+        b_.loop("p", 0, covered, [&](const Expr& p) {
             prefetch(j, mt, p);
-            step(p, false, [&] { epilogue_unit(p - depth.from); });
+            step(p, false, [&] { epilogue_unit(p); });
         });
-        b_.loop("p", depth.from + covered, depth.to, [&](const Expr& p) {
+        b_.loop("p", covered, whole_, [&](const Expr& p) {
             prefetch(j, mt, p);
             step(p, false, [] {});
         });
         b_.loop("u", covered, sym::ceil_div(rows_left_, c_.unit), [&](const Expr& u) { epilogue_unit(u); });
-        const auto finish = [&] {
-            if (tail_.buffer.valid()) b_.when({sym::lt(whole_, steps_)}, [&] { step(whole_, true, [] {}); });
-            const Expr other = b_.let("other", 1 - slot_);
-            for (int64_t r = 0; r < c_.row_tiles; ++r)
-                for (int64_t t = 0; t < c_.column_tiles; ++t)
-                    b_.copy(sums[static_cast<size_t>(r * c_.column_tiles + t)],
-                            sum_view(other, c_.swapped ? Expr(r * kRows) : row_starts[static_cast<size_t>(r)] - mt, t),
-                            {.atom = "amx.tilestore_f32"});
-            b_.set(slot_, other);
-            b_.set(row_, mt);
-            b_.set(column_, n0_);
-            b_.set(rows_left_, sym::min(v_.m - mt, width()));
-        };
-        if (depth.always_last) return finish();
-        b_.when({depth.last}, finish, [&] {
-            each_partial([&](const tile::View& sum, const tile::View& partial) { b_.copy(sum, partial, {.atom = "amx.tilestore_f32"}); });
-            b_.set(rows_left_, 0);
-        });
+        if (tail_.buffer.valid()) b_.when({sym::lt(whole_, steps_)}, [&] { step(whole_, true, [] {}); });
+        const Expr other = b_.let("other", 1 - slot_);
+        for (int64_t r = 0; r < c_.row_tiles; ++r)
+            for (int64_t t = 0; t < c_.column_tiles; ++t)
+                b_.copy(sums[static_cast<size_t>(r * c_.column_tiles + t)], sum_view(other, r * kRows, t), {.atom = "amx.tilestore_f32"});
+        b_.set(slot_, other);
+        b_.set(row_, mt);
+        b_.set(column_, n0_);
+        b_.set(rows_left_, sym::min(v_.m - mt, width()));
     }
 
-    tile::View row_view(const Expr& start, int64_t t, const Expr& p, bool in_tail) const {
-        if (in_tail) return row_tile(tail_, (c_.swapped ? Expr(t * kRows) : start - tail_base_) * kDepth, kDepth);
-        if (c_.rows_packed) return row_tile(rows_, sym::floor_div(start, kRows) * strip_elements(v_.k) + p * kTileElements, kDepth);
-        return row_tile(rows_, start * row_side().row_stride + p * kDepth, row_side().row_stride);
+    tile::View row_view(const Expr& rows, int64_t t, const Expr& p, bool in_tail) const {
+        if (in_tail) return row_tile(tail_, t * kTileElements, kDepth);
+        if (c_.rows_in_place) return row_tile(rows_, (n0_ + t * kRows) * v_.b.row_stride + p * kDepth, v_.b.row_stride);
+        return row_tile(rows_, rows + (p * c_.row_tiles + t) * kTileElements, kDepth);
     }
 
     // The next columns come into the second cache while these are computed: each block of tiles asks for its share.
@@ -214,14 +163,14 @@ private:
         const Expr share = sym::floor_div(mt - m0_, width()) * c_.prefetch;
         for (int64_t q = 0; q < c_.prefetch; ++q) {
             if (c_.swapped)
-                b_.prefetch(tile::View{rows_.buffer,
-                                       rows_.offset + (n0_ + kLanes + share + q) * v_.b.row_stride + p * kDepth,
+                b_.prefetch(tile::View{unpacked_.buffer,
+                                       unpacked_.offset + (n0_ + kLanes + share + q) * v_.b.row_stride + p * kDepth,
                                        tile::make_layout({1}, {1}),
                                        {}},
                             2);
             else
                 b_.prefetch(tile::View{columns_.buffer,
-                                       columns_.offset + (j + 1) * panel_elements(v_.k, c_.column_tiles) +
+                                       columns_.offset + (j + 1) * block_elements(v_.k, c_.column_tiles) +
                                            (share * steps_ + p * c_.prefetch + q) * kDepth,
                                        tile::make_layout({1}, {1}),
                                        {}},
@@ -230,17 +179,11 @@ private:
     }
 
     // --- the block before, on its way through the epilogue
-    int64_t slot_rows() const {
-        return c_.swapped ? kLanes : kRows + c_.row_tiles * kRows;
-    } // not swapped: tiles that step back begin before row 0
+    int64_t slot_elements() const { return c_.row_tiles * kRows * slot_pitch(); }
     int64_t slot_pitch() const { return c_.column_tiles * kRows; }
 
     void start_pipeline() {
-        sums_ = b_.scratch("sums", DType::f32, tile::make_layout({2 * slot_rows() * slot_pitch()}, {1}));
-        if (c_.depth) {
-            const Expr rows = c_.block ? Expr(c_.block) : sym::ceil_div(v_.m, width()) * width();
-            partial_ = b_.scratch("partial", DType::f32, tile::make_layout({rows * kLanes}, {1}));
-        }
+        sums_ = b_.scratch("sums", DType::f32, tile::make_layout({2 * slot_elements()}, {1}));
         if (c_.swapped) straight_ = b_.scratch("straight", DType::f32, tile::make_layout({kTurned * kLanes}, {1}));
         slot_ = b_.var("slot", 0, 0, 2);
         row_ = b_.var("row_before", 0, 0, sym::max(v_.m, 1));
@@ -249,9 +192,8 @@ private:
     }
 
     tile::View sum_view(const Expr& slot, const Expr& row, int64_t column_tile) const {
-        const Expr first = c_.swapped ? row : row + kRows;
         return {sums_.buffer,
-                sums_.offset + slot * (slot_rows() * slot_pitch()) + first * slot_pitch() + column_tile * kRows,
+                sums_.offset + slot * slot_elements() + row * slot_pitch() + column_tile * kRows,
                 tile::make_layout({IntTuple(kRows), IntTuple(kRows)}, {IntTuple(slot_pitch()), IntTuple(1)}),
                 {}};
     }
@@ -277,7 +219,7 @@ private:
     // kTurned rows of a swapped result, which lie as columns.
     void straighten(const Expr& u) {
         const tile::View from{sums_.buffer,
-                              sums_.offset + slot_ * (slot_rows() * slot_pitch()) + u * kTurned,
+                              sums_.offset + slot_ * slot_elements() + u * kTurned,
                               tile::make_layout({IntTuple(kLanes), IntTuple(kTurned)}, {IntTuple(slot_pitch()), IntTuple(1)}),
                               {}};
         b_.copy(from, tile::View{straight_.buffer,
@@ -304,40 +246,40 @@ private:
     Binding bind_;
     StageEmitter at_;
     Expr steps_, whole_; // of k: all, and those that a tile can read in place
-    Expr m0_, n0_, tail_base_;
+    Expr m0_, n0_;
     Expr slot_, row_, column_, rows_left_; // where the block before lies, and what it is of
-    tile::View rows_, columns_, unpacked_, tail_, sums_, straight_, partial_;
+    tile::View rows_, columns_, unpacked_, tail_, sums_, straight_;
 };
 
 } // namespace
 
 Kernel emit_product(const Problem& p, const View& v, const Config& c) { return Product(p, v, c).run(); }
 
-Kernel emit_pack_columns(const Problem& p, const View& v, const Side& side, const Expr& count, int64_t tiles, uint32_t temporary) {
+Kernel emit_pack_columns(const Problem& p, const View& v, const Side& side, const Expr& count, int64_t tiles) {
     Builder b(fmt::format("pack_amx_columns_{}", tiles * kRows));
     Binding bind(p, b, {side.operand});
     const Expr panel = b.tasks({"panel"}, {sym::ceil_div(count, tiles * kRows)})[0];
-    tile::View from = bind.operand(side.operand), to = bind.temporary(temporary, "packed_columns", DType::bf16, true);
+    tile::View from = bind.operand(side.operand), to = bind.temporary(0, "packed_columns", DType::bf16, true);
     from.offset = from.offset + side.offset;
-    to.offset = to.offset + panel * panel_elements(v.k, tiles);
-    pack_columns(b, side, count, v.k, from, panel * (tiles * kRows), tiles, to);
+    to.offset = to.offset + panel * block_elements(v.k, tiles);
+    pack_columns(b, side, count, v.k, from, panel * (tiles * kRows), tiles, 1, to);
     return bind.make(std::move(b).finish());
 }
 
-Kernel emit_pack_rows(const Problem& p, const View& v, const Side& side, const Expr& count, int64_t tiles, uint32_t temporary) {
-    Builder b("pack_amx_rows");
-    Binding bind(p, b, {side.operand});
-    const std::vector<problem::AxisId> batch = side.batched ? v.batch : std::vector<problem::AxisId>{};
-    const std::vector<Expr> index = tasks_over(b, p, batch, {"strip"}, {sym::ceil_div(count, kRows)});
-    tile::View from = bind.operand(side.operand), to = bind.temporary(temporary, "packed_rows", DType::bf16, true);
+Kernel emit_pack_rows(const Problem& p, const View& v, int64_t tiles, uint32_t temporary) {
+    Builder b(fmt::format("pack_amx_rows_{}", tiles * kRows));
+    Binding bind(p, b, {v.a.operand});
+    const std::vector<problem::AxisId> batch = v.a.batched ? v.batch : std::vector<problem::AxisId>{};
+    const Expr blocks = sym::ceil_div(v.m, tiles * kRows);
+    const std::vector<Expr> index = tasks_over(b, p, batch, {"rows"}, {blocks});
+    tile::View from = bind.operand(v.a.operand), to = bind.temporary(temporary, "packed_rows", DType::bf16, true);
     StageEmitter at(p, b, bind);
     for (size_t i = 0; i < batch.size(); ++i) at.set(batch[i], index[i]);
-    from.offset = from.offset + at.here(side.offset);
-    const Expr strip = side.batched ? batch_number(p, v, index) * sym::ceil_div(count, tiles * kRows) * tiles + index.back() : index.back();
-    to.offset = to.offset + strip * strip_elements(v.k);
+    from.offset = from.offset + at.here(v.a.offset);
+    to.offset = to.offset + ((v.a.batched ? batch_number(p, v, index) * blocks : Expr(0)) + index.back()) * block_elements(v.k, tiles);
     tile::View turned;
-    if (!side.k_stride.is(1)) turned = b.scratch("turned", DType::bf16, tile::make_layout({kTileElements}, {1}));
-    pack_rows(b, side, count, v.k, from, index.back() * kRows, to, turned);
+    if (!v.a.k_stride.is(1)) turned = b.scratch("turned", DType::bf16, tile::make_layout({kTileElements}, {1}));
+    pack_rows(b, v.a, v.m, v.k, from, index.back() * (tiles * kRows), tiles, to, turned);
     return bind.make(std::move(b).finish());
 }
 

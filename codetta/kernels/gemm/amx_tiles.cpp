@@ -48,34 +48,41 @@ View column_tile(const View& memory, const Expr& offset) {
 }
 
 void pack_columns(Builder& b, const Side& side, const Expr& count, const Expr& k, const View& memory, const Expr& first, int64_t tiles,
-                  const View& panel) {
+                  const Expr& panels, const View& to) {
     const Expr whole = sym::floor_div(k, kDepth) * kDepth, step = tiles * kTileElements;
-    // Where k lies together a tile at a time, all of its k (as many streams of memory as it has columns); else all tiles at once, whose
-    // columns may lie together.
-    const int64_t at_once = side.k_stride.is(1) ? 1 : tiles;
-    const auto tiles_from = [&](const Expr& t) {
-        const Expr c = b.let("c", first + t * kRows);
-        b.loop("kp", 0, whole, kDepth, [&](const Expr& k0) {
-            const View from = with(memory, c * side.row_stride + k0 * side.k_stride, in_memory(side, at_once, kRows));
-            b.copy(from, with(panel, sym::floor_div(k0, kDepth) * step + t * kTileElements, in_panel(at_once, kRows)),
-                   {.limits = {tile::limit_of_mode(from.layout, 0, count - c)}});
-        });
-        when_tail(b, k, whole, [&] {
-            const View last = with(panel, sym::floor_div(k, kDepth) * step + t * kTileElements, in_panel(at_once, kRows));
-            b.fill(last, 0);
-            b.loop("kt", whole, k, 2, [&](const Expr& k0) {
-                const View from = with(memory, c * side.row_stride + k0 * side.k_stride, in_memory(side, at_once, 1));
-                const View pair = b.rmem("pair", DType::bf16, {at_once * kRows, 2});
-                b.copy(from, pair,
-                       {.limits = {tile::limit_of_mode(from.layout, 0, count - c), tile::limit_of_mode(from.layout, 1, k - k0)}});
-                b.copy(pair, with(last, (k0 - whole) * kRows, in_panel(at_once, 1)));
-            });
+    const auto block = [&](const Expr& c, int64_t at_once, const View& panel, const Expr& k0) {
+        const View from = with(memory, c * side.row_stride + k0 * side.k_stride, in_memory(side, at_once, kRows));
+        b.copy(from, with(panel, sym::floor_div(k0, kDepth) * step, in_panel(at_once, kRows)),
+               {.limits = {tile::limit_of_mode(from.layout, 0, count - c)}});
+    };
+    const auto tail = [&](const Expr& c, int64_t at_once, const View& panel) {
+        const View last = with(panel, sym::floor_div(k, kDepth) * step, in_panel(at_once, kRows));
+        b.fill(last, 0);
+        b.loop("kt", whole, k, 2, [&](const Expr& k0) {
+            const View from = with(memory, c * side.row_stride + k0 * side.k_stride, in_memory(side, at_once, 1));
+            const View pair = b.rmem("pair", DType::bf16, {at_once * kRows, 2});
+            b.copy(from, pair, {.limits = {tile::limit_of_mode(from.layout, 0, count - c), tile::limit_of_mode(from.layout, 1, k - k0)}});
+            b.copy(pair, with(last, (k0 - whole) * kRows, in_panel(at_once, 1)));
         });
     };
-    if (at_once == tiles)
-        tiles_from(0);
-    else
-        b.loop("t", 0, tiles, tiles_from);
+    const auto panel_of = [&](const Expr& q, const Expr& t) {
+        return with(to, q * block_elements(k, tiles) + t * kTileElements, to.layout);
+    };
+    const auto column_of = [&](const Expr& q, const Expr& t) { return b.let("c", first + (q * tiles + t) * kRows); };
+    if (side.k_stride.is(1)) { // a tile at a time along all of k: as many streams of memory as it has columns
+        b.loop("q", 0, panels, [&](const Expr& q) {
+            b.loop("t", 0, tiles, [&](const Expr& t) {
+                const Expr c = column_of(q, t);
+                b.loop("kp", 0, whole, kDepth, [&](const Expr& k0) { block(c, 1, panel_of(q, t), k0); });
+                when_tail(b, k, whole, [&] { tail(c, 1, panel_of(q, t)); });
+            });
+        });
+        return;
+    }
+    // A step of k at a time over all panels, whose columns may lie together.
+    b.loop("kp", 0, whole, kDepth,
+           [&](const Expr& k0) { b.loop("q", 0, panels, [&](const Expr& q) { block(column_of(q, 0), tiles, panel_of(q, 0), k0); }); });
+    when_tail(b, k, whole, [&] { b.loop("q", 0, panels, [&](const Expr& q) { tail(column_of(q, 0), tiles, panel_of(q, 0)); }); });
 }
 
 void pack_tail(Builder& b, const Side& side, const Expr& k, const View& memory, const Expr& first, const Expr& end, const View& tail) {
@@ -89,50 +96,49 @@ void pack_tail(Builder& b, const Side& side, const Expr& k, const View& memory, 
     });
 }
 
-namespace {
-
-void pack_rows_along_k(Builder& b, const Side& side, const Expr& count, const Expr& k, const View& memory, const Expr& first,
-                       const View& strip) {
+void pack_rows(Builder& b, const Side& side, const Expr& count, const Expr& k, const View& memory, const Expr& first, int64_t tiles,
+               const View& to, const View& turned) {
     const Expr whole = sym::floor_div(k, kDepth) * kDepth;
-    b.loop("r", 0, sym::min(kRows, count - first), [&](const Expr& r) {
-        const Expr row = b.let("row", memory.offset + (first + r) * side.row_stride);
-        b.loop("kp", 0, whole, kDepth, [&](const Expr& k0) {
-            b.copy(strided(memory, row + k0, kDepth, 1), strided(strip, strip.offset + k0 * kRows + r * kDepth, kDepth, 1));
+    const auto place = [&](const Expr& t, const Expr& k0) { return (sym::floor_div(k0, kDepth) * tiles + t) * kTileElements; };
+    if (side.k_stride.is(1)) { // row by row
+        b.loop("r", 0, sym::min(tiles * kRows, count - first), [&](const Expr& r) {
+            const Expr row = b.let("row", memory.offset + (first + r) * side.row_stride);
+            const Expr column = b.let("column", to.offset + place(sym::floor_div(r, kRows), 0) + sym::mod(r, kRows) * kDepth);
+            b.loop("kp", 0, whole, kDepth, [&](const Expr& k0) {
+                b.copy(strided(memory, row + k0, kDepth, 1), strided(to, column + k0 * (tiles * kRows), kDepth, 1));
+            });
+            when_tail(b, k, whole, [&] {
+                const View from = strided(memory, row + whole, kDepth, 1), last = b.rmem("last", DType::bf16, {kDepth});
+                b.copy(from, last, {.limits = {tile::limit_of_mode(from.layout, 0, k - whole)}});
+                b.copy(last, strided(to, column + whole * (tiles * kRows), kDepth, 1));
+            });
         });
-        when_tail(b, k, whole, [&] {
-            const View from = strided(memory, row + whole, kDepth, 1), last = b.rmem("last", DType::bf16, {kDepth});
-            b.copy(from, last, {.limits = {tile::limit_of_mode(from.layout, 0, k - whole)}});
-            b.copy(last, strided(strip, strip.offset + whole * kRows + r * kDepth, kDepth, 1));
-        });
-    });
-}
-
-} // namespace
-
-void pack_rows(Builder& b, const Side& side, const Expr& count, const Expr& k, const View& memory, const Expr& first, const View& strip,
-               const View& turned) {
-    if (side.k_stride.is(1)) return pack_rows_along_k(b, side, count, k, memory, first, strip);
+        return;
+    }
     // As columns first, whose pairs of k are then turned as elements of 32 bits.
-    const Expr whole = sym::floor_div(k, kDepth) * kDepth;
-    const auto turn = [&](const Expr& k0) {
-        b.copy(column_tile(turned, 0), with(strip, k0 * kRows,
+    const auto turn = [&](const Expr& t, const Expr& k0) {
+        b.copy(column_tile(turned, 0), with(to, place(t, k0),
                                             tile::make_layout({IntTuple(kRows), IntTuple{IntTuple(2), IntTuple(kRows)}},
                                                               {IntTuple(kDepth), IntTuple{IntTuple(1), IntTuple(2)}})));
     };
-    const auto pairs = [&](const Expr& k0, int64_t count_pairs, const Expr& k_left, const View& to) {
-        const View from = with(memory, first * side.row_stride + k0 * side.k_stride, in_memory(side, 1, count_pairs));
-        std::vector<tile::Limit> limits{tile::limit_of_mode(from.layout, 0, count - first)};
-        if (!(k_left == Expr(kDepth))) limits.push_back(tile::limit_of_mode(from.layout, 1, k_left));
-        b.copy(from, to, {.limits = limits});
+    const auto pairs = [&](const Expr& t, const Expr& k0, int64_t of, const Expr& k_left, const View& destination) {
+        const Expr c = first + t * kRows;
+        const View from = with(memory, c * side.row_stride + k0 * side.k_stride, in_memory(side, 1, of));
+        std::vector<tile::Limit> limits{tile::limit_of_mode(from.layout, 0, count - c)};
+        if (of == 1) limits.push_back(tile::limit_of_mode(from.layout, 1, k_left));
+        b.copy(from, destination, {.limits = limits});
     };
-    b.loop("kp", 0, whole, kDepth, [&](const Expr& k0) {
-        pairs(k0, kRows, kDepth, with(turned, 0, in_panel(1, kRows)));
-        turn(k0);
-    });
-    when_tail(b, k, whole, [&] {
-        b.fill(with(turned, 0, in_panel(1, kRows)), 0);
-        b.loop("kt", whole, k, 2, [&](const Expr& k0) { pairs(k0, 1, k - k0, with(turned, (k0 - whole) * kRows, in_panel(1, 1))); });
-        turn(whole);
+    const View all = with(turned, 0, in_panel(1, kRows));
+    b.loop("t", 0, tiles, [&](const Expr& t) {
+        b.loop("kp", 0, whole, kDepth, [&](const Expr& k0) {
+            pairs(t, k0, kRows, kDepth, all);
+            turn(t, k0);
+        });
+        when_tail(b, k, whole, [&] {
+            b.fill(all, 0);
+            b.loop("kt", whole, k, 2, [&](const Expr& k0) { pairs(t, k0, 1, k - k0, with(turned, (k0 - whole) * kRows, in_panel(1, 1))); });
+            turn(t, whole);
+        });
     });
 }
 
