@@ -125,7 +125,7 @@ const std::vector<Case>& cases() {
   acc: f32[m, n] = sum(k) x[m, k] * w[n, k]
   y: f32[m, n] = acc[m, n] + b[n] -> out[m, n]
 )",
-         {{{"s0", 3}}, {{"s0", 19}}, {{"s0", 64}}, {{"s0", 130}}}},
+         {{{"s0", 1}}, {{"s0", 5}}, {{"s0", 19}}, {{"s0", 64}}, {{"s0", 130}}}},
         {"few_rows_bf16",
          R"(problem p(m = 16, n = 100, k = 24)
   x: bf16[m, k] in
@@ -146,7 +146,16 @@ const std::vector<Case>& cases() {
   h: f32[m, n] = acc[m, n] + b[n]
   y: f32[m, n] = h[m, n] * normal_cdf(h[m, n]) + r[m, n] -> out[m, n]
 )",
-         {{{"s0", 17}}, {{"s0", 4}}}},
+         {{{"s0", 17}}, {{"s0", 4}}, {{"s0", 101}}}}, // the last in two blocks of rows
+        {"dots_bf16",
+         R"(problem p(n = 70, k = 37)
+  x: bf16[k] in
+  w: bf16[n, k] in
+  out: bf16[n] out
+  acc: f32[n] = sum(k) f32(x[k]) * f32(w[n, k])
+  y: bf16[n] = bf16(acc[n]) -> out[n]
+)",
+         {{}}},
         {"product_bf16",
          R"(problem p(m = s0, n = 100, k = s1) where s0 >= 1, s1 >= 1
   x: bf16[m, k] in
@@ -156,13 +165,15 @@ const std::vector<Case>& cases() {
   y: bf16[m, n] = bf16(acc[m, n]) -> out[m, n]
 )",
          {{{"s0", 9}, {"s1", 35}}, {{"s0", 1}, {"s1", 64}}}},
-        {"product_bf16_frozen", R"(problem p(m = s0, n = 100, k = s1) where s0 >= 1, s1 >= 1
+        {"product_bf16_frozen",
+         R"(problem p(m = s0, n = 100, k = s1) where s0 >= 1, s1 >= 1
   x: bf16[m, k] in
   w: bf16[n, k] in frozen
   out: bf16[m, n] out
   acc: f32[m, n] = sum(k) f32(x[m, k]) * f32(w[n, k])
   y: bf16[m, n] = bf16(acc[m, n]) -> out[m, n]
-)", {{{"s0", 9}, {"s1", 35}}, {{"s0", 1}, {"s1", 64}}}},
+)",
+         {{{"s0", 9}, {"s1", 35}}, {{"s0", 1}, {"s1", 64}}}},
         {"tiles_frozen",
          R"(problem p(m = s0, n = 70, k = s1) where s0 >= 1, s1 >= 0
   x: bf16[m, k] in
@@ -175,7 +186,13 @@ const std::vector<Case>& cases() {
   h: f32[m, n] = acc[m, n] + f32(b[n])
   y: bf16[m, n] = bf16(h[m, n] * normal_cdf(h[m, n]) + f32(r[m, n])) -> out[m, n]
 )",
-         {{{"s0", 1}, {"s1", 64}}, {{"s0", 16}, {"s1", 70}}, {{"s0", 17}, {"s1", 33}}, {{"s0", 33}, {"s1", 96}}, {{"s0", 70}, {"s1", 31}}, {{"s0", 265}, {"s1", 35}}, {{"s0", 5}, {"s1", 0}}}},
+         {{{"s0", 1}, {"s1", 64}},
+          {{"s0", 16}, {"s1", 70}},
+          {{"s0", 17}, {"s1", 33}},
+          {{"s0", 33}, {"s1", 96}},
+          {{"s0", 70}, {"s1", 31}},
+          {{"s0", 265}, {"s1", 35}},
+          {{"s0", 5}, {"s1", 0}}}},
         {"tiles_whole",
          R"(problem p(m = 272, n = 32, k = 64)
   x: bf16[m, k] in
@@ -193,7 +210,11 @@ const std::vector<Case>& cases() {
   acc: f32[m, n] = sum(k) f32(x[m, k]) * f32(w[n, k])
   y: bf16[m, n] = bf16(acc[m, n] + f32(b[n])) -> out[m, n]
 )",
-         {{{"s0", 1}, {"s1", 40}, {"s2", 64}}, {{"s0", 2}, {"s1", 70}, {"s2", 33}}, {{"s0", 16}, {"s1", 64}, {"s2", 20}}, {{"s0", 31}, {"s1", 97}, {"s2", 96}}, {{"s0", 262}, {"s1", 45}, {"s2", 40}}}},
+         {{{"s0", 1}, {"s1", 40}, {"s2", 64}},
+          {{"s0", 2}, {"s1", 70}, {"s2", 33}},
+          {{"s0", 16}, {"s1", 64}, {"s2", 20}},
+          {{"s0", 31}, {"s1", 97}, {"s2", 96}},
+          {{"s0", 262}, {"s1", 45}, {"s2", 40}}}},
         {"tiles_of_columns",
          R"(problem p(m = s0, n = s1, k = s2) where s0 >= 1, s1 >= 1, s2 >= 1
   x: bf16[m, k] in
@@ -221,12 +242,14 @@ const std::vector<Case>& cases() {
   z: f32[b, h, m, n] = acc[b, h, m, n] * 0.125 + mask[b, n] -> out[b, h, m, n]
 )",
          {{{"s0", 9}, {"s1", 40}}, {{"s0", 35}, {"s1", 35}}}},
-        {"long_sum", R"(problem p(m = 7, n = 70, k = s0) where s0 >= 1
+        {"long_sum",
+         R"(problem p(m = 7, n = 70, k = s0) where s0 >= 1
   x: f32[m, k] in
   w: f32[n, k] in frozen
   out: f32[m, n] out
   acc: f32[m, n] = sum(k) x[m, k] * w[n, k] -> out[m, n]
-)", {{{"s0", 256}}, {{"s0", 515}}, {{"s0", 1024}}, {{"s0", 3}}}},
+)",
+         {{{"s0", 256}}, {{"s0", 515}}, {{"s0", 1024}}, {{"s0", 3}}}},
         {"batched_nn",
          R"(problem p(b = 3, m = 8, n = 70, k = 20)
   x: f32[b, m, k] in
@@ -349,8 +372,9 @@ void expect_first(const char* target, const std::map<std::string, std::string, s
 
 TEST(Kernels, TheFirstTemplateThatMatchesIsTheOneMeant) {
     std::map<std::string, std::string, std::less<>> meant = {{"attention", "attention"}};
-    for (const char* name : {"product", "linear_gelu_frozen", "few_rows", "few_rows_bf16", "product_bf16", "product_bf16_frozen", "long_sum",
-                             "batched_nn", "tiles_frozen", "tiles_whole", "tiles_as_they_lie", "tiles_of_columns", "tiles_turned", "tiles_batched"})
+    for (const char* name :
+         {"product", "linear_gelu_frozen", "few_rows", "few_rows_bf16", "dots_bf16", "product_bf16", "product_bf16_frozen", "long_sum",
+          "batched_nn", "tiles_frozen", "tiles_whole", "tiles_as_they_lie", "tiles_of_columns", "tiles_turned", "tiles_batched"})
         meant[name] = "gemm";
     expect_first("x86_avx512", meant);
     for (const char* name : {"few_rows_bf16", "product_bf16", "product_bf16_frozen", "tiles_frozen", "tiles_whole", "tiles_as_they_lie",

@@ -258,8 +258,10 @@ private:
         const auto largest = [](const Expr& e) {
             int64_t most = 1;
             for (const Expr& term : terms_of(e))
-                if (const int64_t c = view_term(term).coefficient; c != INT64_MIN) most = std::max(most, std::abs(c));
-                else return INT64_MAX;
+                if (const int64_t c = view_term(term).coefficient; c != INT64_MIN)
+                    most = std::max(most, std::abs(c));
+                else
+                    return INT64_MAX;
             return most;
         };
         return __int128{largest(a)} * largest(b) < kUnbounded;

@@ -53,7 +53,8 @@ public:
             b_.loop("panel", 0, count, [&](const Expr& j) {
                 tile::View panel = panels;
                 panel.offset = panel.offset + j * format_.elements();
-                register_tile(b_, c_, first, offsets, 1, panel, format_.padded_k(), matrix(transposed, nt * width + j * c_.nr, c_.mr, width, c_.nr, 1));
+                register_tile(b_, c_, first, offsets, 1, panel, format_.padded_k(),
+                              matrix(transposed, nt * width + j * c_.nr, c_.mr, width, c_.nr, 1));
             });
         });
         b_.loop("mt", 0, v_.m, kTranspose, [&](const Expr& mt) {
@@ -92,8 +93,9 @@ Swapped emit_swapped(const Problem& p, const View& v, const X86Config& c, int64_
     own.prepacked = own.few_rows = false;
     const int64_t vectors = rows_hint <= vector_lanes ? 1 : rows_hint <= 2 * vector_lanes ? 2 : 4;
     own.nr = vectors * vector_lanes;
-    // As many accumulators as registers hold, but at most 12 rows: theirs often lie whole pages apart, in the same few sets of the first cache.
-    own.mr = vector_lanes >= 16 ? (vectors == 4 ? 6 : 12) : (vectors == 4 ? 3 : 6);
+    // Enough accumulators to hide the latency; more rows would each need an address in a register, and theirs often lie whole pages apart,
+    // in the same few sets of the first cache.
+    own.mr = vector_lanes >= 16 ? (vectors == 1 ? 8 : 6) : (vectors == 4 ? 3 : 6);
     View swapped = v;
     swapped.b = v.a;
     swapped.n = v.m;

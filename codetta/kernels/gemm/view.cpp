@@ -65,6 +65,10 @@ std::optional<View> match(const Problem& p, base::Verdict* why_not) {
     if (products.size() != 1) return no(products.empty() ? "no product of two operands" : "more than one product");
     View v;
     v.product = products[0];
+    if (v.product.n.empty()) { // a matrix times a vector: the matrix has the columns
+        std::swap(v.product.a, v.product.b);
+        std::swap(v.product.m, v.product.n);
+    }
     const Stage& product = p.stage(v.product.stage);
     if (v.product.m.size() > 1 || v.product.n.size() > 1 || v.product.k.size() > 1)
         return no("rows, columns or the reduced dimension lie in several axes that do not merge");

@@ -5,16 +5,15 @@
 #include <fmt/format.h>
 
 #include "codetta/base/error.h"
+#include "codetta/kernels/gemm/dots.h"
 #include "codetta/kernels/gemm/epilogue.h"
 #include "codetta/kernels/gemm/swapped.h"
+#include "codetta/kernels/lanes.h"
 #include "codetta/kernels/nest/emit.h"
 #include "codetta/kernels/stage_emitter.h"
-#include "codetta/layout/int_tuple.h"
-#include "codetta/targets/list.h"
 
 namespace codetta::kernels::gemm {
 
-using layout::IntTuple;
 using problem::Problem;
 using scalar::DType;
 using sym::Expr;
@@ -22,8 +21,7 @@ using tile::Builder;
 
 namespace {
 
-constexpr int64_t kUnroll = 4;
-constexpr int64_t kConvert = 64; // elements of a row of `a` that are converted at a time
+constexpr int64_t kLineBytes = 64;
 
 PanelFormat format_of(const View& v, const X86Config& c) { return {c.nr, c.group, c.dtype, v.k}; }
 
@@ -31,81 +29,6 @@ std::string name_of(const char* what, const View& v, const X86Config& c) {
     return fmt::format("{}_x86_{}_{}_{}_{}x{}", what, scalar::to_string(v.a.dtype), scalar::to_string(v.b.dtype),
                        scalar::to_string(v.accumulator), c.mr, c.nr);
 }
-
-} // namespace
-
-void register_tile(Builder& b, const X86Config& c, const tile::View& a, const std::vector<Expr>& rows, const Expr& k_stride,
-                   const tile::View& panel, const Expr& padded_k, const tile::View& result) {
-    const tile::AtomSet atoms = targets::atoms();
-    for (const std::string& feature : atoms.get(c.atom).required) b.require(feature);
-    const auto mr = static_cast<int64_t>(rows.size());
-    const DType accumulator = b.dtype(result);
-    const bool evenly = mr > 1 && [&] {
-        for (size_t r = 0; r < rows.size(); ++r)
-            if (rows[r] != rows[0] + static_cast<int64_t>(r) * (rows[1] - rows[0])) return false;
-        return true;
-    }();
-    const auto steps = [&](const tile::View& acc, const Expr& p0, int64_t count) {
-        for (int64_t u = 0; u < count; ++u) {
-            const Expr k0 = p0 + u * c.group;
-            const tile::View bv = b.rmem("bv", c.dtype, {c.nr, c.group});
-            b.copy({panel.buffer, panel.offset + k0 * c.nr, bv.layout, {}}, bv);
-            const auto a_view = [&](size_t first, int64_t n, const Expr& row_stride) {
-                return tile::View{a.buffer,
-                                  a.offset + rows[first] + k0 * k_stride,
-                                  tile::make_layout({IntTuple(n), IntTuple(c.group)}, {IntTuple(row_stride), IntTuple(k_stride)}),
-                                  {}};
-            };
-            if (evenly)
-                b.mma(c.atom, acc, a_view(0, mr, rows[1] - rows[0]), bv);
-            else
-                for (int64_t r = 0; r < mr; ++r) b.mma(c.atom, tile::slice(acc, 0, r, 1), a_view(static_cast<size_t>(r), 1, 0), bv);
-        }
-    };
-    // The sum over from..to-1 in registers; `first`: it is the result, else it is added to what is there.
-    const auto sum = [&](const Expr& from, const Expr& to, bool first) {
-        const tile::View acc = b.rmem("acc", accumulator, {mr, c.nr});
-        b.fill(acc, 0);
-        const Expr step = kUnroll * c.group, whole = from + sym::floor_div(to - from, step) * step;
-        b.loop("p", from, whole, step, [&](const Expr& p0) { steps(acc, p0, kUnroll); });
-        if (b.facts().divisor(to - from) % (kUnroll * c.group) != 0)
-            b.loop("p", whole, to, c.group, [&](const Expr& p0) { steps(acc, p0, 1); });
-        if (!first) {
-            const tile::View before = b.rmem("before", accumulator, {mr, c.nr});
-            b.copy(result, before);
-            b.map(acc, {before, acc}, [](scalar::Builder& f, std::span<const scalar::Value> v) { return f.apply(scalar::Prim::add, {v[0], v[1]}); });
-        }
-        b.copy(acc, result);
-    };
-    const int64_t chunk = kSumChunk * c.group;
-    if (b.facts().range(padded_k).hi <= chunk + chunk / 2) {
-        sum(0, padded_k, true);
-        return;
-    }
-    sum(0, sym::min(padded_k, chunk), true);
-    const Expr chunks = sym::max(sym::floor_div(padded_k, chunk), 1) * chunk;
-    b.loop("kc", chunk, chunks, chunk, [&](const Expr& kc) { sum(kc, kc + chunk, false); });
-    if (b.facts().divisor(padded_k) % chunk != 0) b.when({sym::lt(chunks, padded_k)}, [&] { sum(chunks, padded_k, false); });
-}
-
-void convert_row(Builder& b, const tile::View& from, const Expr& k_stride, const Expr& k, const tile::View& to) {
-    const DType have = b.dtype(from), want = b.dtype(to);
-    b.loop("ck", 0, k, kConvert, [&](const Expr& k0) {
-        const tile::View raw = b.rmem("a_raw", have, {kConvert});
-        const tile::View piece = strided(from, from.offset + k0 * k_stride, kConvert, k_stride);
-        b.copy(piece, raw, {.limits = {tile::limit_of_mode(piece.layout, 0, k - k0)}});
-        tile::View cast = raw;
-        if (have != want) {
-            cast = b.rmem("a_cast", want, {kConvert});
-            b.map(cast, {raw}, [](scalar::Builder&, std::span<const scalar::Value> in) { return in[0]; });
-        }
-        b.copy(cast, strided(to, to.offset + k0, kConvert, 1));
-    });
-}
-
-Expr converted_row(const Expr& k) { return sym::ceil_div(k, kConvert) * kConvert; }
-
-namespace {
 
 class Product {
 public:
@@ -119,10 +42,21 @@ public:
             names.push_back(p_.axis(a).name);
             extents.push_back(p_.axis(a).extent);
         }
+        const Expr blocks = c_.block_rows > 0 ? sym::ceil_div(v_.m, c_.block_rows) : Expr(1);
+        if (!blocks.is(1)) {
+            names.push_back("block");
+            extents.push_back(blocks);
+        }
         names.push_back("panel");
         extents.push_back(sym::ceil_div(v_.n, c_.nr));
         const std::vector<Expr> index = b_.tasks(names, extents);
         for (size_t i = 0; i < v_.batch.size(); ++i) at_.set(v_.batch[i], index[i]);
+        Expr begin = 0, end = v_.m;
+        if (!blocks.is(1)) { // blocks of the same size as near as tiles allow
+            const Expr rows = b_.let("block_rows", sym::ceil_div(sym::ceil_div(v_.m, blocks), c_.mr) * c_.mr);
+            begin = b_.let("block_begin", index[v_.batch.size()] * rows);
+            end = b_.let("block_end", sym::min(begin + rows, v_.m));
+        }
         const Expr a_offset = at_.here(v_.a.offset), b_offset = at_.here(v_.b.offset);
         n0_ = b_.let("n0", index.back() * c_.nr);
         a_ = bind_.operand(v_.a.operand);
@@ -140,15 +74,15 @@ public:
             converted_a_ = b_.scratch("a_tile", c_.dtype, tile::make_layout({c_.mr * converted_row(v_.k)}, {1}));
         row_tile_ = b_.scratch("tile", v_.accumulator, tile::make_layout({c_.mr * c_.nr}, {1}));
         if (c_.few_rows)
-            tile_of_rows(0);
+            tile_of_rows(0, 0);
         else
-            b_.loop("mt", 0, v_.m, c_.mr, [&](const Expr& mt) { tile_of_rows(mt); });
+            b_.loop("mt", begin, end, c_.mr, [&](const Expr& mt) { tile_of_rows(mt, begin); });
         return bind_.make(std::move(b_).finish());
     }
 
 private:
     // Rows first .. first+mr-1; the last tile steps back so that it is whole, and its epilogue starts at row mt.
-    void tile_of_rows(const Expr& mt) {
+    void tile_of_rows(const Expr& mt, const Expr& begin) {
         const Expr first = c_.few_rows ? Expr(0) : b_.let("m0", sym::min(mt, v_.m - c_.mr));
         tile::View a = a_;
         Expr row_stride = v_.a.row_stride, k_stride = v_.a.k_stride;
@@ -163,8 +97,23 @@ private:
         for (int64_t r = 0; r < c_.mr; ++r)
             rows.push_back(c_.few_rows && !converted_a_ ? b_.let("row", sym::min(r, v_.m - 1) * row_stride) : r * row_stride);
         register_tile(b_, c_, a, rows, k_stride, panel_, format_.padded_k(),
-                      {row_tile_.buffer, row_tile_.offset, tile::row_major(std::vector<int64_t>{c_.mr, c_.nr}), {}});
+                      {row_tile_.buffer, row_tile_.offset, tile::row_major(std::vector<int64_t>{c_.mr, c_.nr}), {}}, ahead(mt - begin));
         epilogue(first, mt);
+    }
+
+    // Each tile of rows fetches its share of the next panel into the second cache, spread evenly over its k loop.
+    Ahead ahead(const Expr& row) {
+        const int64_t tiles = (c_.likely_rows + c_.mr - 1) / c_.mr;
+        if (!c_.prepacked || c_.few_rows || tiles == 1) return {};
+        const int64_t step = kUnroll * c_.group, line = kLineBytes / scalar::bytes(c_.dtype);
+        const int64_t lines = (step * c_.nr / line + tiles - 1) / tiles; // at each step
+        const Expr share = sym::floor_div(format_.padded_k(), step) * (lines * line);
+        const Expr done = sym::min(sym::floor_div(row, c_.mr) * share, format_.elements());
+        const Expr start = b_.let("ahead", panel_.offset + format_.elements() + done);
+        return [this, start, lines, line, step](const Expr& k0) {
+            for (int64_t i = 0; i < lines; ++i)
+                b_.prefetch({panel_.buffer, start + k0 * (lines * line / step) + i * line, tile::make_layout({1}, {1}), {}}, 2);
+        };
     }
 
     // Rows of a in the register tile's dtype, zero past k.
@@ -241,14 +190,17 @@ Kernel emit_product(const Problem& p, const View& v, const X86Config& c) { retur
 
 namespace {
 
-constexpr int64_t kMostSwappedRows = 128; // with more rows, packing b panel by panel costs less than it saves
+constexpr int64_t kMostSwappedRows = 32;   // with more rows, packing b panel by panel costs less than padding a does
+constexpr int64_t kBlockBytes = 768 << 10; // of a that a task reads: with a panel of b it fits a second cache of 1 MiB or more
+constexpr int64_t kTasksPerThread = 3;     // so that threads finish together
+constexpr int64_t kFewestBlockRows = 48;   // fewer would read each panel of b too often
 
 base::Verdict match_template(const Problem& p, const BuildContext& context) {
     base::Verdict why = base::Verdict::yes();
     const auto v = match(p, &why);
     if (!v) return why;
-    if (v->m.is(1) && !(v->b.frozen && !v->b.batched))
-        return base::Verdict::no("one row reads every column once: a nest of dot products does that");
+    if (v->m.is(1) && !(v->b.frozen && !v->b.batched) && !can_dot(*v))
+        return base::Verdict::no("one row over columns that do not lie along k: a nest reads them as they lie");
     X86Config c;
     return configure(*context.target, v->a.dtype, v->b.dtype, v->accumulator, c);
 }
@@ -263,7 +215,7 @@ public:
             if (rows.lo < c_.mr) add(guard_below(c_.mr), packed(true, std::min(c_.mr, std::max<int64_t>(rows.hi, 1))));
             if (rows.hi >= c_.mr) add({}, packed(false, c_.mr));
         } else {
-            if (rows.lo < c_.mr) add(guard_below(c_.mr), row_by_row());
+            if (rows.lo < c_.mr) add(guard_below(c_.mr), few_rows());
             if (rows.hi >= c_.mr && rows.lo <= kMostSwappedRows && can_swap()) add(guard_below(kMostSwappedRows + 1), swapped());
             const bool done = rows.hi < c_.mr || (rows.hi <= kMostSwappedRows && can_swap());
             if (!done) add({}, packed(false, c_.mr));
@@ -287,6 +239,7 @@ private:
         X86Config own = c_;
         own.few_rows = few_rows;
         own.mr = mr;
+        if (!few_rows) choose_blocks(own);
         Variant result;
         if (own.prepacked) { // one packing for all variants
             const PanelFormat format{c_.nr, c_.group, c_.dtype, v_.k};
@@ -297,7 +250,25 @@ private:
         return result;
     }
 
-    Variant row_by_row() const {
+    int64_t likely(const Expr& extent, int64_t otherwise) const {
+        if (const auto constant = extent.constant()) return *constant;
+        const auto hint = extent.kind() == sym::Kind::symbol ? context_.hints.find(extent.name()) : context_.hints.end();
+        return hint == context_.hints.end() ? otherwise : std::max<int64_t>(hint->second, 1);
+    }
+
+    void choose_blocks(X86Config& c) const {
+        if (v_.m_axis && is_sequential(p_, *v_.m_axis)) return; // writes in order of the rows: one task for all of them
+        const int64_t rows = likely(v_.m, 128), panels = (likely(v_.n, 1024) + c.nr - 1) / c.nr;
+        int64_t block = c.prepacked ? kBlockBytes / (std::max<int64_t>(likely(v_.k, 1024), 1) * scalar::bytes(v_.a.dtype)) : rows;
+        if (v_.batch.empty()) block = std::min(block, rows * panels / (kTasksPerThread * context_.threads));
+        block = (std::max(block, kFewestBlockRows) + c.mr - 1) / c.mr * c.mr;
+        if (p_.facts.range(v_.m).hi > block && (c.prepacked || block < rows)) c.block_rows = block;
+        c.likely_rows = std::max<int64_t>(c.block_rows > 0 ? std::min(rows, block) : rows, 1);
+    }
+
+    Variant few_rows() const {
+        const int64_t most = std::min(p_.facts.range(v_.m).hi, c_.mr - 1);
+        if (can_dot(v_)) return {{}, {emit_dots(p_, v_, context_.target->vector_bits / 8 / scalar::bytes(v_.accumulator), most)}, {}};
         return {{}, {nest::emit(p_, nest::schedule(p_, context_.target->vector_bits), "gemv_" + context_.target->name)}, {}};
     }
 
@@ -310,9 +281,8 @@ private:
     }
 
     Variant swapped() const {
-        const auto hint = context_.hints.find(v_.m.kind() == sym::Kind::symbol ? v_.m.name() : "");
-        const int64_t likely = v_.m.constant().value_or(hint == context_.hints.end() ? kMostSwappedRows : hint->second);
-        Swapped s = emit_swapped(p_, v_, c_, context_.target->vector_bits / 8 / scalar::bytes(v_.accumulator), likely);
+        Swapped s =
+            emit_swapped(p_, v_, c_, context_.target->vector_bits / 8 / scalar::bytes(v_.accumulator), likely(v_.m, kMostSwappedRows));
         return {{}, {std::move(s.pack), std::move(s.product)}, {{"packed_rows", s.packed_bytes, false}}};
     }
 
