@@ -12,6 +12,15 @@ namespace {
 
 bool is_small(DType t) { return t == DType::f16 || t == DType::bf16; }
 
+// x of x * normal_cdf(x) in f32.
+std::optional<scalar::Value> gelu_argument(const scalar::Function& f, const Op& op) {
+    if (op.prim != Prim::mul || op.dtype != DType::f32) return std::nullopt;
+    for (size_t i = 0; i < 2; ++i)
+        if (const Op& other = f.ops[op.inputs[i]]; other.prim == Prim::normal_cdf && other.inputs[0] == op.inputs[1 - i])
+            return op.inputs[1 - i];
+    return std::nullopt;
+}
+
 } // namespace
 
 ScalarBody::ScalarBody(Ir& ir, const base::Target& target) : ir_(ir), target_(target), math_(ir, target.has("avx512f")) {}
@@ -30,7 +39,9 @@ std::vector<llvm::Value*> ScalarBody::emit(const scalar::Function& f, std::span<
             llvm::Constant* one = scalar::is_float(op.dtype) ? ir_.element(op.dtype, op.float_value)
                                                              : ir_.constant_integer(ir_.value_type(op.dtype), op.int_value);
             values.push_back({&ir_, ir_.repeat(one, lanes)});
-        } else
+        } else if (const auto x = gelu_argument(f, op); x && !special)
+            values.push_back(math_.gelu_f32(values[*x]));
+        else
             values.push_back(apply(op, in, types, lanes));
     }
     std::vector<llvm::Value*> results;

@@ -66,9 +66,9 @@ struct Affine {
     std::vector<Read> reads;
     bool weight = false, bias = false;
     Term operator()(Terms t, Term value, size_t first) const {
-        if (weight) value = value * cast(value.type(), t[first++]);
-        if (bias) value = value + cast(value.type(), t[first]);
-        return value;
+        const auto term = [&](size_t i) { return cast(value.type(), t[i]); };
+        if (weight && bias) return apply(scalar::Prim::fma, {value, term(first), term(first + 1)});
+        return weight ? value * term(first) : bias ? value + term(first) : value;
     }
 };
 
@@ -254,8 +254,11 @@ OpDef batch_norm() {
                                    .reads = reads,
                                    .body =
                                        [&](Terms t) {
-                                           DType c = t[0].type();
-                                           return tail(t, (t[0] - cast(c, t[1])) * (1.0 / sqrt(cast(c, t[2]) + eps)), 3);
+                                           const auto term = [&](size_t i) { return cast(t[0].type(), t[i]); };
+                                           Term scale = 1.0 / sqrt(term(2) + eps), centred = t[0] - term(1);
+                                           if (tail.weight) scale = scale * term(3);
+                                           if (!tail.bias) return centred * scale;
+                                           return apply(scalar::Prim::fma, {centred, scale, term(tail.weight ? 4 : 3)});
                                        },
                                    .result = n.output().dtype});
         low.write(value, 0, loops.index);

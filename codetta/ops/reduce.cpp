@@ -1,4 +1,4 @@
-// Reductions. Floats accumulate in compute precision, integer sums in i64.
+// Reductions. Floats accumulate in compute precision, sums of f32 in f64, of integers in i64.
 #include <fmt/format.h>
 
 #include "codetta/base/error.h"
@@ -98,6 +98,8 @@ OpDef reduction(Reduction r) {
 }
 
 DType sum_state(DType t) { return scalar::is_float(t) ? scalar::compute_type(t) : DType::i64; }
+// f32 is summed in f64: nearly free beside the memory read, and the result is rounded once, in whatever order it is summed.
+DType wide_sum_state(DType t) { return t == DType::f32 ? DType::f64 : sum_state(t); }
 DType sum_result(const NodeView& n, DType t) { return n.has("dtype") ? n.dtype("dtype") : scalar::is_float(t) ? t : DType::i64; }
 DType same_result(const NodeView&, DType t) { return t; }
 DType bool_result(const NodeView&, DType) { return DType::boolean; }
@@ -141,18 +143,18 @@ struct Variance {
     Lowering low;
     std::vector<size_t> dims;
     RowLoops rows;
-    StageId mean, variance; // in compute precision
+    StageId mean, variance; // in the state's precision
 };
 
 Variance lower_variance(const NodeView& n) {
     Variance v{Lowering(n), reduced_dims(n), {}, {}, {}};
     v.rows = v.low.rows(n.input(0).shape, v.dims);
-    DType t = scalar::compute_type(n.input(0).dtype);
+    DType t = wide_sum_state(n.input(0).dtype);
     const Expr& count = v.rows.count;
     StageId sum = v.low.stage({.name = "sum",
                                .axes = v.rows.rows,
                                .reads = {v.low.read(0, v.rows.index)},
-                               .body = [](Terms x) { return x[0]; },
+                               .body = [t](Terms x) { return cast(t, x[0]); },
                                .reduce = v.rows.reduce,
                                .combiner = scalar::sum(t)});
     v.mean = v.low.stage({.name = "mean", .axes = v.rows.rows, .reads = {v.low.read(sum), Lowering::index(count)}, .body = [](Terms x) {
@@ -161,7 +163,11 @@ Variance lower_variance(const NodeView& n) {
     StageId squares = v.low.stage({.name = "squares",
                                    .axes = v.rows.rows,
                                    .reads = {v.low.read(0, v.rows.index), v.low.read(v.mean)},
-                                   .body = [](Terms x) { return (x[0] - x[1]) * (x[0] - x[1]); },
+                                   .body =
+                                       [t](Terms x) {
+                                           const Term deviation = cast(t, x[0]) - x[1];
+                                           return deviation * deviation;
+                                       },
                                    .reduce = v.rows.reduce,
                                    .combiner = scalar::sum(t)});
     double correction = n.number("correction");
@@ -247,7 +253,7 @@ std::vector<OpDef> reduce_ops() {
         reduction({"sum",
                    "torch.sum; integers and bool give i64; dtype: of the result.",
                    D::any,
-                   sum_state,
+                   wide_sum_state,
                    scalar::sum,
                    sum_result,
                    {},
@@ -257,7 +263,7 @@ std::vector<OpDef> reduce_ops() {
         reduction({"mean",
                    "torch.mean; dtype: of the result.",
                    D::floating,
-                   sum_state,
+                   wide_sum_state,
                    scalar::sum,
                    sum_result,
                    {},

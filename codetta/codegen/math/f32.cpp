@@ -100,6 +100,12 @@ Value Math::normal_cdf_f32(Value x) {
     return select(greater(x, 0.0), x.constant(1) - tail, tail);
 }
 
+// Above 0 as x - x Phi(-x): one rounding where the result is large.
+Value Math::gelu_f32(Value x) {
+    Value a = abs(x), tail = upper_tail_f32(a);
+    return select(greater(x, 0.0), fma(-lower(a, 20.0), tail, x), x * tail);
+}
+
 Value Math::erf_f32(Value x) {
     Value a = abs(x), x2 = x * x;
     Value small = fma(polynomial(x2, k_f32_erf), x, x);

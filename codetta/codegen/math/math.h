@@ -1,4 +1,5 @@
-// The transcendental primitives on vectors (or scalars) of f32 and f64: no library is called. Correct for NaN, infinities and huge arguments.
+// The transcendental primitives on vectors (or scalars) of f32 and f64: no library is called. Correct for NaN, infinities and huge
+// arguments.
 #pragma once
 
 #include "codetta/codegen/math/value.h"
@@ -16,6 +17,7 @@ public:
     /// @pre p is one of sqrt .. sigmoid or pow, or rem (C's fmod); the arguments are f32 or f64 values of one type
     Value apply(scalar::Prim p, Value x, Value y = {});
 
+    Value gelu_f32(Value x);           ///< x normal_cdf(x), more exact than the product
     Value remainder(Value a, Value b); ///< C's fmod, exact
 
 private:
