@@ -54,6 +54,10 @@ TEST(Values, Pointwise) {
     EXPECT_EQ(run("%x: f32[3] = data([-1, nan, 2]) %0: f32[3] = relu(%x)", "%0")[0], 0);
     EXPECT_TRUE(std::isnan(run("%x: f32[1] = data([nan]) %0: f32[1] = relu(%x)", "%0")[0]));
     EXPECT_EQ(run("%x: i64[2] = data([3, 4]) %0: bool[2] = gt(%x, scalar=3)", "%0"), (V{0, 1}));
+    // Beside 16-bit floats the number is one of theirs, as in torch.
+    EXPECT_EQ(run("%x: bf16[2] = data([0.3, 0.31]) %0: bool[2] = gt(%x, scalar=0.3)", "%0"), (V{0, 1}));
+    EXPECT_EQ(run("%x: f16[2] = data([0.3, 0.31]) %0: bool[2] = eq(%x, scalar=0.3)", "%0"), (V{1, 0}));
+    EXPECT_EQ(run("%x: f32[2] = data([0.3, 0.31]) %0: bool[2] = ne(%x, scalar=0.3)", "%0"), (V{0, 1}));
     EXPECT_EQ(run("%x: f32[2] = data([-0.5, 1.75]) %0: i64[2] = cast(%x, dtype=i64)", "%0"), (V{0, 1}));
 }
 

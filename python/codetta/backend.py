@@ -31,7 +31,8 @@ _OLDEST, _NEWEST = (2, 13, 0), (2, 14, 1)
 def _check_torch_version() -> None:
     version = tuple(int(part) for part in re.findall(r"\d+", torch.__version__.split("+")[0])[:3])
     if not _OLDEST <= version <= _NEWEST:
-        log.warning("torch %s: Codetta is tested with 2.13.0 to 2.14.1", torch.__version__)
+        tested = " to ".join(".".join(map(str, v)) for v in (_OLDEST, _NEWEST))
+        log.warning("torch %s: Codetta is tested with %s; others may work", torch.__version__, tested)
 
 
 _check_torch_version()
@@ -41,7 +42,8 @@ def codetta(gm: fx.GraphModule, example_inputs: Sequence, *, mode: str | None = 
     """torch.compile(model, backend="codetta"[, mode=...][, options={...}])."""
     settings = parse_options(mode, options)
     _codetta.set_log_level(settings.get("log_level"))
-    if settings.get("mode").startswith("max-autotune"):
+    if settings.get("mode").startswith("max-autotune") and "tuner" not in _told:
+        _told.add("tuner")
         log.info("mode %s: there is no tuner yet, so it does what the default mode does", settings.get("mode"))
     compilers = {kind: functools.partial(compile_graph, kind=kind, settings=settings) for kind in ("forward", "backward", "inference")}
     return aot_autograd(
@@ -57,6 +59,7 @@ def codetta(gm: fx.GraphModule, example_inputs: Sequence, *, mode: str | None = 
 def reset() -> None:
     """Called by torch._dynamo.reset()."""
     _warned.clear()
+    _told.clear()
 
 
 codetta.reset = reset
@@ -90,7 +93,7 @@ def compile_graph(gm: fx.GraphModule, example_inputs: Sequence, *, kind: str, se
 
 def _compile_graph(gm: fx.GraphModule, kind: str, settings: _codetta.Options) -> Callable:
     started = time.perf_counter()
-    capture = Capture(gm, kind)
+    capture = Capture(gm, kind, settings.get("numerics"))
     binder = SizeBinder([n.meta.get("val") for n in capture.placeholders])
     importer = _judge(capture, binder)
     if settings.get("fallback") == "error" and kind != "backward":
@@ -249,6 +252,7 @@ def _make_segment(graph, positions: list[int], integers: int, layout: list[int],
 # --- telling
 
 _warned: set[tuple[str, str]] = set()
+_told: set[str] = set()  # what is said once
 
 
 def _tell(report: GraphReport) -> None:

@@ -10,6 +10,7 @@ import torch
 from torch import fx
 
 from codetta import _codetta
+from codetta.eager_roundings import rounded_argument
 from codetta.sizes import UnknownSize, condition_texts, size_symbols, size_text
 
 DTYPE_NAMES = {
@@ -46,8 +47,9 @@ class CapturedNode:
 class Capture:
     """All of one fx graph. Tensors are numbered (values); `value_of` finds the number of an fx node that is one tensor."""
 
-    def __init__(self, gm: fx.GraphModule, name: str):
+    def __init__(self, gm: fx.GraphModule, name: str, numerics: str = "contract"):
         self.gm = gm
+        self._numerics = numerics
         self.graph = _codetta.ImportedGraph(name)
         self.placeholders: list[fx.Node] = [n for n in gm.graph.nodes if n.op == "placeholder"]
         self.nodes: list[CapturedNode] = []
@@ -132,8 +134,11 @@ class Capture:
 
     def _add_native(self, node: fx.Node, captured: CapturedNode) -> int:
         schema = node.target._schema.arguments
-        arguments = [(rule.name, self._plain(value)) for rule, value in zip(schema, node.args)]
-        arguments += [(name, self._plain(value)) for name, value in node.kwargs.items()]
+        given = [*((rule.name, value) for rule, value in zip(schema, node.args)), *node.kwargs.items()]
+        if self._numerics == "eager":
+            dtype = getattr(node.meta.get("val"), "dtype", None)
+            given = [(name, rounded_argument(node.target, name, value, dtype)) for name, value in given]
+        arguments = [(name, self._plain(value)) for name, value in given]
         return self.graph.add_node(node.name, str(node.target) if str(node.target).startswith("aten.") else f"{node.target}", arguments,
                                    captured.results, source_location(node))
 

@@ -355,3 +355,18 @@ def test_frozen_weights_are_marked_unless_written():
         compiled(f, freeze=True)(torch.randn(2, 4))
     text = str(reports[0].segments[0])
     assert text.count("parameter frozen") == 1 and text.count("parameter") == 2
+
+
+# --- numbers beside tensors
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32, torch.float64], ids=["bf16", "f16", "f32", "f64"])
+def test_a_number_is_compared_as_a_value_of_the_tensors_dtype(dtype):
+    number = torch.tensor(0.3, dtype=dtype)
+    x = torch.stack([number, -number, number * 2, number * 0.5])
+
+    def f(x):
+        return x > 0.3, x >= 0.3, x == 0.3, x != 0.3, x < 0.3, x <= 0.3, 0.3 < x
+
+    for ours, eager in zip(compiled(f)(x), f(x)):
+        assert torch.equal(ours, eager)
