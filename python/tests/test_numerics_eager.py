@@ -17,12 +17,13 @@ EXACT = {
     "division": lambda x, y: (x / (y * y + 1)).relu() + x,
     "casts": lambda x, y: (x.float() * y.float()).to(x.dtype) * y + (x * 2).float().to(x.dtype),
     "views": lambda x, y: (x.t() * y.t() + 1).reshape(-1, 2)[::3] * 0.1,
-    "numbers": lambda x, y: (1.7 - torch.add(x, y, alpha=0.3) - 0.7) / 1.7 * 0.3,
+    "numbers": lambda x, y: (1.7 - x - 0.7 + y) / 1.7 * 0.3,
     "power and remainder": lambda x, y: torch.remainder(torch.fmod(x * 9, 0.7), 0.3) + (y * y) ** 2,
     "maximum of a row": lambda x, y: (x * y).amax(-1, keepdim=True) - x * 1.1,
 }
 # Inside one operation torch and Codetta compute in f32 with roundings of their own, which shows in a last bit now and then.
 NEARLY = {
+    "alpha": lambda x, y: torch.add(x, y, alpha=0.3) - torch.sub(y, x, alpha=0.7),
     "activations": lambda x, y: F.gelu(x) * F.silu(y) + x.sigmoid() * y.tanh(),
     "exponential": lambda x, y: ((x * y).exp() * 0.5 - x) * y,
     "softmax": lambda x, y: torch.softmax(F.layer_norm(x, (64,)) * y, -1),
