@@ -6,6 +6,7 @@
 
 #include "codetta/base/error.h"
 #include "codetta/fusion/group.h"
+#include "codetta/fusion/overwrite.h"
 #include "codetta/fusion/regions.h"
 #include "codetta/fusion/rules.h"
 #include "codetta/problem/normalise.h"
@@ -281,7 +282,8 @@ private:
 } // namespace
 
 Regions fuse(const graph::Graph& g, const graph::OpSet& ops, const base::Target&, const base::Options& options) {
-    Fuser fuser(g, ops);
+    const graph::Graph apart = overwrite_apart(g, ops);
+    Fuser fuser(apart, ops);
     fuser.run();
     return fuser.take(options);
 }

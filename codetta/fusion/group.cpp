@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "codetta/fusion/overwrite.h"
 #include "codetta/problem/contraction.h"
 #include "codetta/problem/rows.h"
 
@@ -37,27 +38,6 @@ bool same_axes(std::vector<AxisId> a, std::vector<AxisId> b) {
     std::sort(a.begin(), a.end(), less);
     std::sort(b.begin(), b.end(), less);
     return a == b;
-}
-
-// In-place: out takes over the memory of `target`; what would only copy the old contents to themselves goes.
-void write_in_place(Problem& p, uint32_t target, uint32_t out) {
-    p.operands[out].aliases = problem::OperandId{target};
-    std::vector<bool> read(p.stages.size(), false);
-    for (const Stage& s : p.stages)
-        for (const Read& r : s.reads)
-            if (r.from == Read::From::stage) read[r.source] = true;
-    for (size_t s = 0; s < p.stages.size(); ++s) {
-        const Stage& stage = p.stages[s];
-        const bool copies = !stage.combiner && !read[s] && stage.body.is_identity() && stage.reads.size() == 1 &&
-                            stage.writes.size() == 1 && stage.reads[0].from == Read::From::operand && stage.reads[0].source == target &&
-                            stage.writes[0].operand.value == out && stage.reads[0].access == stage.writes[0].access && p.stages.size() > 1;
-        if (!copies) continue;
-        p.stages.erase(p.stages.begin() + static_cast<std::ptrdiff_t>(s));
-        for (Stage& later : p.stages)
-            for (Read& r : later.reads)
-                if (r.from == Read::From::stage && r.source > s) --r.source;
-        return;
-    }
 }
 
 // Who is to be named when an index of the node is out of range, and in what people read of the region.
