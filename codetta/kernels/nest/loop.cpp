@@ -13,6 +13,9 @@ using tile::View;
 
 namespace {
 
+constexpr int64_t kChunkSteps = 64; // of a reduction: what one accumulator takes before it is joined with the others
+constexpr size_t kChunkLevels = 2;
+
 template <class Id>
 bool contains(const std::vector<Id>& ids, Id id) {
     return std::find(ids.begin(), ids.end(), id) != ids.end();
@@ -21,9 +24,13 @@ bool contains(const std::vector<Id>& ids, Id id) {
 } // namespace
 
 void LoopEmitter::lane_loop(AxisId axis, int64_t lanes, const Expr& begin, const Expr& end, const std::function<void()>& body) {
+    lane_range(axis, lanes, begin, end, b_.facts().divisor(end - begin) % lanes == 0, body);
+}
+
+void LoopEmitter::lane_range(AxisId axis, int64_t lanes, const Expr& begin, const Expr& end, bool whole_vectors,
+                             const std::function<void()>& body) {
     const std::string& name = p_.axis(axis).name;
-    const Expr whole =
-        b_.facts().divisor(end - begin) % lanes == 0 ? end : b_.let(name + "_whole", begin + sym::floor_div(end - begin, lanes) * lanes);
+    const Expr whole = whole_vectors ? end : b_.let(name + "_whole", begin + sym::floor_div(end - begin, lanes) * lanes);
     const auto at = [&](const Expr& index, std::optional<Expr> limit) {
         at_.set(axis, index);
         at_.open_lanes(axis, lanes, std::move(limit));
@@ -95,25 +102,87 @@ void LoopEmitter::nest(const Loop& l, const std::vector<AxisId>& axes, const std
 }
 
 void LoopEmitter::inner_nest(const Loop& l) {
-    std::vector<std::vector<View>> states(l.stages.size());
     const bool lanes_reduced = l.lane_axis && contains(l.inner, *l.lane_axis);
-    for (size_t i = 0; i < l.stages.size(); ++i)
-        if (const Stage& st = p_.stage(l.stages[i]); st.combiner) states[i] = identities(st, lanes_reduced ? l.lanes : at_.width());
-    nest(l, l.inner, [&] {
-        for (size_t i = 0; i < l.stages.size(); ++i) {
-            const Stage& st = p_.stage(l.stages[i]);
-            const std::vector<Argument> arguments = at_.reads(st);
-            if (!st.combiner)
-                finish_stage(l.stages[i], at_.body(st, arguments));
-            else {
-                combine(st, states[i], arguments, lanes_reduced);
-                if (st.scan) finish_stage(l.stages[i], finished(st, states[i]));
-            }
-        }
-    });
+    const States states = identities(l, lanes_reduced);
+    if (const std::vector<int64_t> sizes = chunks(l); !sizes.empty()) {
+        const Expr extent = p_.axis(l.inner.back()).extent;
+        const bool whole = b_.facts().divisor(extent) % sizes.back() == 0;
+        nest(l, {l.inner.begin(), l.inner.end() - 1}, [&] { inner_chunks(l, states, lanes_reduced, sizes, 0, extent, whole); });
+    } else
+        nest(l, l.inner, [&] { inner_body(l, states, lanes_reduced); });
     for (size_t i = 0; i < l.stages.size(); ++i)
         if (const Stage& st = p_.stage(l.stages[i]); st.combiner && !st.scan)
             finish_stage(l.stages[i], finished(st, lanes_reduced ? across_lanes(st, states[i], l.lanes) : states[i]));
+}
+
+LoopEmitter::States LoopEmitter::identities(const Loop& l, bool lanes_reduced) {
+    States states(l.stages.size());
+    for (size_t i = 0; i < l.stages.size(); ++i)
+        if (const Stage& st = p_.stage(l.stages[i]); st.combiner) states[i] = identities(st, lanes_reduced ? l.lanes : at_.width());
+    return states;
+}
+
+void LoopEmitter::inner_body(const Loop& l, const States& states, bool lanes_reduced) {
+    for (size_t i = 0; i < l.stages.size(); ++i) {
+        const Stage& st = p_.stage(l.stages[i]);
+        const std::vector<Argument> arguments = at_.reads(st);
+        if (!st.combiner)
+            finish_stage(l.stages[i], at_.body(st, arguments));
+        else {
+            combine(st, states[i], arguments, lanes_reduced);
+            if (st.scan) finish_stage(l.stages[i], finished(st, states[i]));
+        }
+    }
+}
+
+// The error of a sum grows with the number of terms that one accumulator takes, one after the other: elements of the last inner axis that
+// are reduced on their own and then joined, the smallest part first. Empty for exact reductions and short ones.
+std::vector<int64_t> LoopEmitter::chunks(const Loop& l) const {
+    const auto is_rounded = [&](problem::StageId id) {
+        const Stage& st = p_.stage(id);
+        if (!st.combiner || st.combiner->name == "max" || st.combiner->name == "min" || st.combiner->name.starts_with("arg")) return false;
+        const bool wide = std::any_of(st.reads.begin(), st.reads.end(), [&](const auto& r) { return read_dtype(p_, r) == DType::f64; });
+        return std::any_of(st.combiner->state.begin(), st.combiner->state.end(),
+                           [&](DType t) { return t == DType::f64 ? wide : scalar::is_float(t); }); // f64 holds sums of f32 as they are
+    };
+    if (l.inner.empty() || std::none_of(l.stages.begin(), l.stages.end(), is_rounded)) return {};
+    if (std::any_of(l.stages.begin(), l.stages.end(), [&](problem::StageId id) { return p_.stage(id).scan.has_value(); })) return {};
+    const int64_t longest = b_.facts().range(p_.axis(l.inner.back()).extent).hi;
+    std::vector<int64_t> sizes;
+    int64_t size = (l.lane_axis == l.inner.back() ? l.lanes : 1) * kChunkSteps;
+    for (; longest > 2 * size && sizes.size() < kChunkLevels; size *= kChunkSteps) sizes.push_back(size);
+    return sizes;
+}
+
+// The last inner axis from begin to end, by chunks of chunks; `whole`: end - begin is a multiple of the largest.
+void LoopEmitter::inner_chunks(const Loop& l, const States& states, bool lanes_reduced, std::span<const int64_t> sizes, const Expr& begin,
+                               const Expr& end, bool whole) {
+    const AxisId last = l.inner.back();
+    const std::string& name = p_.axis(last).name;
+    if (sizes.empty()) {
+        const auto body = [&] { inner_body(l, states, lanes_reduced); };
+        if (l.lane_axis == last)
+            lane_range(last, l.lanes, begin, end, whole || b_.facts().divisor(p_.axis(last).extent) % l.lanes == 0, body);
+        else
+            b_.loop(name, begin, end, [&](const Expr& index) {
+                at_.set(last, index);
+                body();
+            });
+        return;
+    }
+    const int64_t size = sizes.back();
+    b_.loop(name + "_chunk", begin, end, size, [&](const Expr& from) {
+        const States parts = identities(l, lanes_reduced);
+        const Expr to = whole ? from + size : b_.let(name + "_end", sym::min(from + size, end));
+        inner_chunks(l, parts, lanes_reduced, sizes.first(sizes.size() - 1), from, to, whole);
+        for (size_t i = 0; i < l.stages.size(); ++i) {
+            const Stage& st = p_.stage(l.stages[i]);
+            if (!st.combiner) continue;
+            std::vector<Argument> both(states[i].begin(), states[i].end());
+            both.insert(both.end(), parts[i].begin(), parts[i].end());
+            b_.map(states[i], both, st.combiner->combine);
+        }
+    });
 }
 
 std::vector<View> LoopEmitter::identities(const Stage& st, int64_t n) {

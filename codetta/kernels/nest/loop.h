@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "codetta/kernels/nest/schedule.h"
@@ -23,6 +24,14 @@ private:
     StageValue allocate(uint32_t stage);
     void nest(const Loop& l, const std::vector<problem::AxisId>& axes, const std::function<void()>& body, size_t depth = 0);
     void inner_nest(const Loop& l);
+    using States = std::vector<std::vector<tile::View>>; // per stage of a loop, per component of its combiner; empty without one
+    States identities(const Loop& l, bool lanes_reduced);
+    void inner_body(const Loop& l, const States& states, bool lanes_reduced);
+    std::vector<int64_t> chunks(const Loop& l) const;
+    void inner_chunks(const Loop& l, const States& states, bool lanes_reduced, std::span<const int64_t> sizes, const sym::Expr& begin,
+                      const sym::Expr& end, bool whole);
+    void lane_range(problem::AxisId axis, int64_t lanes, const sym::Expr& begin, const sym::Expr& end, bool whole_vectors,
+                    const std::function<void()>& body);
     std::vector<tile::View> identities(const problem::Stage& st, int64_t n);
     void combine(const problem::Stage& st, const std::vector<tile::View>& state, const std::vector<tile::Argument>& arguments,
                  bool lanes_reduced);
