@@ -1,4 +1,5 @@
 // What random graphs found, each with the right values.
+#include <cmath>
 #include <functional>
 
 #include <fmt/format.h>
@@ -198,6 +199,73 @@ TEST(FoundByRandomGraphs, BackwardsOfNormsTakeOperandsOfSeveralDtypes) {
     // g = (1, 2), xhat = (-0.5, 0.5): dx = 0.5 * (g - 1.5 - xhat * 0.25)
     EXPECT_EQ(want, (std::vector<double>{-0.1875, 0.1875}));
     EXPECT_EQ(run(text("f64"), {doubles({1, 2}, {1, 2}), x, m, doubles({1, 1}, {0.5}), w}), want);
+}
+
+// The first output, which is the input itself after the call.
+std::vector<double> in_place(const std::string& step, const std::vector<float>& x, const std::vector<HostArray>& more = {}) {
+    const std::string more_types = more.empty() ? "" : ", %i: i64[3]";
+    const std::string text = fmt::format("graph g(%x: f32[3]{}) {{\n  %0: f32[3] = {} into %x\n  return %x\n}}\n", more_types, step);
+    std::vector<double> first;
+    for (const base::Target& target : runnable_targets()) {
+        std::vector<HostArray> inputs = {floats({3}, x)};
+        inputs.insert(inputs.end(), more.begin(), more.end());
+        HostOutputs memory;
+        call(compile::compile(graph::parse_graph(text), target, {}), inputs, {}, memory);
+        first.assign(inputs[0].as<float>(), inputs[0].as<float>() + 3);
+    }
+    return first;
+}
+
+TEST(FoundByRandomGraphs, WrittenOverWhatIsStillRead) {
+    EXPECT_EQ(in_place("index_copy(%x, %i, %x, dim=0)", {1, 2, 3}, {integers({1, 2, 0})}), (std::vector<double>{3, 1, 2}));
+    EXPECT_EQ(in_place("index_add(%x, %i, %x, dim=0)", {1, 2, 3}, {integers({1, 2, 0})}), (std::vector<double>{4, 3, 5}));
+    EXPECT_EQ(in_place("flip(%x, dims=[0])", {1, 2, 3}), (std::vector<double>{3, 2, 1}));
+    EXPECT_EQ(in_place("roll(%x, shifts=[1], dims=[0])", {1, 2, 3}), (std::vector<double>{3, 1, 2}));
+    EXPECT_EQ(in_place("cumsum(%x, dim=0)", {1, 2, 3}), (std::vector<double>{1, 3, 6}));
+    EXPECT_EQ(in_place("add(%x, %x)", {1, 2, 3}), (std::vector<double>{2, 4, 6}));
+}
+
+TEST(FoundByRandomGraphs, LongSumsStayNearTheirValue) {
+    // One accumulator that takes every term would be off by some 1e-5.
+    const auto error = [](int64_t rows, int64_t columns, int64_t dim) {
+        const std::string text = fmt::format("graph g(%x: f32[{}, {}]) {{\n  %0: f32[{}] = sum(%x, dims=[{}])\n  return %0\n}}\n", rows,
+                                             columns, dim ? rows : columns, dim);
+        std::vector<float> x(static_cast<size_t>(rows * columns));
+        for (size_t i = 0; i < x.size(); ++i) x[i] = 0.1f + static_cast<float>(i % 7) * 0.3f;
+        std::vector<double> want(static_cast<size_t>(dim ? rows : columns), 0);
+        for (size_t i = 0; i < x.size(); ++i)
+            want[i / static_cast<size_t>(columns) * static_cast<size_t>(dim) +
+                 i % static_cast<size_t>(columns) * static_cast<size_t>(1 - dim)] += x[i];
+        const std::vector<double> got = run(text, {floats({rows, columns}, x)});
+        double worst = 0;
+        for (size_t i = 0; i < got.size(); ++i) worst = std::max(worst, std::fabs(got[i] / want[i] - 1));
+        return worst;
+    };
+    EXPECT_LT(error(100000, 3, 0), 3e-7);
+    EXPECT_LT(error(50000, 16, 0), 3e-7);
+    EXPECT_LT(error(1, 300000, 1), 3e-7);
+}
+
+TEST(FoundByRandomGraphs, NumbersThatAnOpDoesNotTake) {
+    const auto is_refused = [](const std::string& node) {
+        try {
+            graph::verify(graph::parse_graph("graph g(%b: bool[2], %k: i64[2], %i: i64[2]) {\n  " + node + "\n  return %0\n}\n"),
+                          ops::list());
+        } catch (const base::UserError&) {
+            return true;
+        }
+        return false;
+    };
+    EXPECT_TRUE(is_refused("%0: bool[2] = bitwise_left_shift(%b, %b)"));
+    EXPECT_TRUE(is_refused("%0: bool[2] = index_add(%b, %i, %b, dim=0, alpha=2)"));
+    EXPECT_TRUE(is_refused("%0: i64[2] = index_add(%k, %i, %k, dim=0, alpha=0.5)"));
+    EXPECT_TRUE(is_refused("%0: i64[2] = pow(%k, scalar=0.5)"));
+    const std::string power = "graph g(%k: i64[2]) {\n  %0: i64[2] = pow(%k, scalar=3.0)\n  return %0\n}\n";
+    EXPECT_EQ(run(power, {integers({2, -3})}), (std::vector<double>{8, -27}));
+    HostArray bits(DType::boolean, {2});
+    bits.as<uint8_t>()[1] = 1;
+    const std::string sum = "graph g(%b: bool[2], %i: i64[2]) {\n  %0: bool[2] = scatter_add(%b, %i, %b, dim=0)\n  return %0\n}\n";
+    EXPECT_EQ(run(sum, {bits, integers({1, 0})}), (std::vector<double>{1, 1}));
 }
 
 TEST(Codegen, ATargetThatWouldEndTheProcessIsAnInternalError) {

@@ -67,7 +67,7 @@ bool sizes_belong_together(std::string_view op) {
 }
 
 bool is_sensitive(const graph::OpDef& op) {
-    static constexpr auto names = std::to_array<std::string_view>({"var", "std", "var_mean"});
+    static constexpr auto names = std::to_array<std::string_view>({"var", "std", "var_mean", "attention_backward"});
     return op.kind == graph::OpKind::normalise || among(names, op.name);
 }
 

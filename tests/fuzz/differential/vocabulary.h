@@ -13,7 +13,7 @@ bool is_jumping(std::string_view op);
 bool is_copying(std::string_view op);
 // Their operands' sizes hang together in ways that their rules do not check: only dtypes and values vary.
 bool sizes_belong_together(std::string_view op);
-// A relative error of its operands may come out many times larger: centred rows are divided by their deviation.
+// A relative error of its operands may come out many times larger: centred rows are divided by their deviation, exponentials differ.
 bool is_sensitive(const graph::OpDef& op);
 
 } // namespace codetta::test
