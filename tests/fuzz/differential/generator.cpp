@@ -112,7 +112,10 @@ void Generator::write_in_place() {
             ValueId made;
             switch (pick(11)) {
             case 8: made = add1("flip", {target}, {{"dims", Exprs{sym::Expr(at)}}}); break;
-            case 9: made = add1(scalar::is_float(t.dtype) ? "softmax" : "cumsum", {target}, {{"dim", at}}); break;
+            case 9:
+                if (!scalar::is_float(t.dtype)) continue;
+                made = add1(pick(2) ? "softmax" : "cumsum", {target}, {{"dim", at}});
+                break;
             case 10: made = add1("roll", {target}, {{"shifts", Exprs{1}}, {"dims", Exprs{sym::Expr(at)}}}); break;
             case 0: made = add1("copy", {target, source(t.shape)}); break;
             case 1: made = add1(t.dtype == scalar::DType::boolean ? "bitwise_xor" : "add", {target, source(t.shape)}); break;
