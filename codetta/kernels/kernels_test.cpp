@@ -147,6 +147,15 @@ const std::vector<Case>& cases() {
   y: f32[m, n] = h[m, n] * normal_cdf(h[m, n]) + r[m, n] -> out[m, n]
 )",
          {{{"s0", 17}}, {{"s0", 4}}, {{"s0", 101}}}}, // the last in two blocks of rows
+        {"long_sum_in_parts",
+         R"(problem p(m = 13, n = 20, k = 1700)
+  x: f32[m, k] in
+  w: f32[n, k] in frozen
+  out: f32[m, n] out
+  acc: f32[m, n] = sum(k) x[m, k] * w[n, k]
+  y: f32[m, n] = acc[m, n] * 2.0 -> out[m, n]
+)",
+         {{}}},
         {"dots_bf16",
          R"(problem p(n = 70, k = 37)
   x: bf16[k] in
@@ -373,7 +382,7 @@ void expect_first(const char* target, const std::map<std::string, std::string, s
 TEST(Kernels, TheFirstTemplateThatMatchesIsTheOneMeant) {
     std::map<std::string, std::string, std::less<>> meant = {{"attention", "attention"}};
     for (const char* name :
-         {"product", "linear_gelu_frozen", "few_rows", "few_rows_bf16", "dots_bf16", "product_bf16", "product_bf16_frozen", "long_sum",
+         {"product", "linear_gelu_frozen", "few_rows", "few_rows_bf16", "dots_bf16", "long_sum_in_parts", "product_bf16", "product_bf16_frozen", "long_sum",
           "batched_nn", "tiles_frozen", "tiles_whole", "tiles_as_they_lie", "tiles_of_columns", "tiles_turned", "tiles_batched"})
         meant[name] = "gemm";
     expect_first("x86_avx512", meant);

@@ -14,64 +14,91 @@ namespace {
 
 constexpr int64_t kConvert = 64; // elements of a row of `a` that are converted at a time
 
+class RegisterTile {
+public:
+    RegisterTile(Builder& b, const X86Config& c, const tile::View& a, const std::vector<Expr>& rows, const Expr& k_stride,
+                 const tile::View& panel, const tile::View& result, const Ahead& ahead)
+        : b_(b), c_(c), a_(a), rows_(rows), k_stride_(k_stride), panel_(panel), result_(result), ahead_(ahead) {
+        const tile::AtomSet atoms = targets::atoms();
+        for (const std::string& feature : atoms.get(c.atom).required) b.require(feature);
+        evenly_ = rows.size() > 1;
+        for (size_t r = 0; r < rows.size() && evenly_; ++r) evenly_ = rows[r] == rows[0] + static_cast<int64_t>(r) * (rows[1] - rows[0]);
+    }
+
+    // The sum over from..to-1 in registers; `first`: it is the result, else it is added to what is there.
+    void sum(const Expr& from, const Expr& to, bool first) {
+        const std::vector<int64_t> shape{static_cast<int64_t>(rows_.size()), c_.nr};
+        const DType accumulator = b_.dtype(result_);
+        const tile::View acc = b_.rmem("acc", accumulator, shape);
+        b_.fill(acc, 0);
+        const Expr step = kUnroll * c_.group, whole = from + sym::floor_div(to - from, step) * step;
+        b_.loop("p", from, whole, step, [&](const Expr& p0) {
+            if (ahead_) ahead_(p0);
+            steps(acc, p0, kUnroll);
+        });
+        if (b_.facts().divisor(to - from) % (kUnroll * c_.group) != 0)
+            b_.loop("p", whole, to, c_.group, [&](const Expr& p0) { steps(acc, p0, 1); });
+        if (!first) {
+            const tile::View before = b_.rmem("before", accumulator, shape);
+            b_.copy(result_, before);
+            b_.map(acc, {before, acc},
+                   [](scalar::Builder& f, std::span<const scalar::Value> v) { return f.apply(scalar::Prim::add, {v[0], v[1]}); });
+        }
+        b_.copy(acc, result_);
+    }
+
+private:
+    void steps(const tile::View& acc, const Expr& p0, int64_t count) {
+        const auto mr = static_cast<int64_t>(rows_.size());
+        for (int64_t u = 0; u < count; ++u) {
+            const Expr k0 = p0 + u * c_.group;
+            const tile::View bv = b_.rmem("bv", c_.dtype, {c_.nr, c_.group});
+            b_.copy({panel_.buffer, panel_.offset + k0 * c_.nr, bv.layout, {}}, bv);
+            if (evenly_)
+                b_.mma(c_.atom, acc, a_view(0, mr, rows_[1] - rows_[0], k0), bv);
+            else
+                for (int64_t r = 0; r < mr; ++r) b_.mma(c_.atom, tile::slice(acc, 0, r, 1), a_view(static_cast<size_t>(r), 1, 0, k0), bv);
+        }
+    }
+
+    tile::View a_view(size_t first, int64_t n, const Expr& row_stride, const Expr& k0) const {
+        return {a_.buffer,
+                a_.offset + rows_[first] + k0 * k_stride_,
+                tile::make_layout({IntTuple(n), IntTuple(c_.group)}, {IntTuple(row_stride), IntTuple(k_stride_)}),
+                {}};
+    }
+
+    Builder& b_;
+    const X86Config& c_;
+    const tile::View& a_;
+    const std::vector<Expr>& rows_;
+    const Expr& k_stride_;
+    const tile::View &panel_, &result_;
+    const Ahead& ahead_;
+    bool evenly_ = false; // the rows lie at one stride
+};
+
 } // namespace
 
 void register_tile(Builder& b, const X86Config& c, const tile::View& a, const std::vector<Expr>& rows, const Expr& k_stride,
                    const tile::View& panel, const Expr& padded_k, const tile::View& result, const Ahead& ahead) {
-    const tile::AtomSet atoms = targets::atoms();
-    for (const std::string& feature : atoms.get(c.atom).required) b.require(feature);
-    const auto mr = static_cast<int64_t>(rows.size());
-    const DType accumulator = b.dtype(result);
-    const bool evenly = mr > 1 && [&] {
-        for (size_t r = 0; r < rows.size(); ++r)
-            if (rows[r] != rows[0] + static_cast<int64_t>(r) * (rows[1] - rows[0])) return false;
-        return true;
-    }();
-    const auto steps = [&](const tile::View& acc, const Expr& p0, int64_t count) {
-        for (int64_t u = 0; u < count; ++u) {
-            const Expr k0 = p0 + u * c.group;
-            const tile::View bv = b.rmem("bv", c.dtype, {c.nr, c.group});
-            b.copy({panel.buffer, panel.offset + k0 * c.nr, bv.layout, {}}, bv);
-            const auto a_view = [&](size_t first, int64_t n, const Expr& row_stride) {
-                return tile::View{a.buffer,
-                                  a.offset + rows[first] + k0 * k_stride,
-                                  tile::make_layout({IntTuple(n), IntTuple(c.group)}, {IntTuple(row_stride), IntTuple(k_stride)}),
-                                  {}};
-            };
-            if (evenly)
-                b.mma(c.atom, acc, a_view(0, mr, rows[1] - rows[0]), bv);
-            else
-                for (int64_t r = 0; r < mr; ++r) b.mma(c.atom, tile::slice(acc, 0, r, 1), a_view(static_cast<size_t>(r), 1, 0), bv);
-        }
-    };
-    // The sum over from..to-1 in registers; `first`: it is the result, else it is added to what is there.
-    const auto sum = [&](const Expr& from, const Expr& to, bool first) {
-        const tile::View acc = b.rmem("acc", accumulator, {mr, c.nr});
-        b.fill(acc, 0);
-        const Expr step = kUnroll * c.group, whole = from + sym::floor_div(to - from, step) * step;
-        b.loop("p", from, whole, step, [&](const Expr& p0) {
-            if (ahead) ahead(p0);
-            steps(acc, p0, kUnroll);
-        });
-        if (b.facts().divisor(to - from) % (kUnroll * c.group) != 0)
-            b.loop("p", whole, to, c.group, [&](const Expr& p0) { steps(acc, p0, 1); });
-        if (!first) {
-            const tile::View before = b.rmem("before", accumulator, {mr, c.nr});
-            b.copy(result, before);
-            b.map(acc, {before, acc},
-                  [](scalar::Builder& f, std::span<const scalar::Value> v) { return f.apply(scalar::Prim::add, {v[0], v[1]}); });
-        }
-        b.copy(acc, result);
-    };
+    RegisterTile tile(b, c, a, rows, k_stride, panel, result, ahead);
     const int64_t chunk = kSumChunk * c.group;
     if (b.facts().range(padded_k).hi <= chunk + chunk / 2) {
-        sum(0, padded_k, true);
+        tile.sum(0, padded_k, true);
         return;
     }
-    sum(0, sym::min(padded_k, chunk), true);
+    tile.sum(0, sym::min(padded_k, chunk), true);
     const Expr chunks = sym::max(sym::floor_div(padded_k, chunk), 1) * chunk;
-    b.loop("kc", chunk, chunks, chunk, [&](const Expr& kc) { sum(kc, kc + chunk, false); });
-    if (b.facts().divisor(padded_k) % chunk != 0) b.when({sym::lt(chunks, padded_k)}, [&] { sum(chunks, padded_k, false); });
+    b.loop("kc", chunk, chunks, chunk, [&](const Expr& kc) { tile.sum(kc, kc + chunk, false); });
+    if (b.facts().divisor(padded_k) % chunk != 0) b.when({sym::lt(chunks, padded_k)}, [&] { tile.sum(chunks, padded_k, false); });
+}
+
+void add_to_tile(Builder& b, const X86Config& c, const tile::View& a, const std::vector<Expr>& rows, const Expr& k_stride,
+                 const tile::View& panel, const Expr& from, const Expr& to, const tile::View& result, const Ahead& ahead) {
+    RegisterTile tile(b, c, a, rows, k_stride, panel, result, ahead);
+    const int64_t chunk = kSumChunk * c.group;
+    b.loop("kc", from, to, chunk, [&](const Expr& kc) { tile.sum(kc, sym::min(kc + chunk, to), false); });
 }
 
 void convert_row(Builder& b, const tile::View& from, const Expr& k_stride, const Expr& k, const tile::View& to) {

@@ -72,47 +72,88 @@ public:
         }
         if (v_.a.dtype != c_.dtype || (c_.group > 1 && (!v_.a.k_stride.is(1) || b_.facts().divisor(v_.k) % c_.group != 0)))
             converted_a_ = b_.scratch("a_tile", c_.dtype, tile::make_layout({c_.mr * converted_row(v_.k)}, {1}));
-        row_tile_ = b_.scratch("tile", v_.accumulator, tile::make_layout({c_.mr * c_.nr}, {1}));
         if (c_.few_rows)
-            tile_of_rows(0, 0);
+            one_tile();
+        else if (c_.part == 0 || converted_a_)
+            tiles_one_by_one(begin, end);
         else
-            b_.loop("mt", begin, end, c_.mr, [&](const Expr& mt) { tile_of_rows(mt, begin); });
+            part_by_part(begin, end);
         return bind_.make(std::move(b_).finish());
     }
 
 private:
-    // Rows first .. first+mr-1; the last tile steps back so that it is whole, and its epilogue starts at row mt.
-    void tile_of_rows(const Expr& mt, const Expr& begin) {
-        const Expr first = c_.few_rows ? Expr(0) : b_.let("m0", sym::min(mt, v_.m - c_.mr));
-        tile::View a = a_;
-        Expr row_stride = v_.a.row_stride, k_stride = v_.a.k_stride;
-        if (converted_a_) {
-            convert_rows(first);
-            a = *converted_a_;
-            row_stride = converted_row(v_.k);
-            k_stride = 1;
-        } else
-            a.offset = a.offset + first * row_stride;
+    void one_tile() {
         std::vector<Expr> rows;
         for (int64_t r = 0; r < c_.mr; ++r)
-            rows.push_back(c_.few_rows && !converted_a_ ? b_.let("row", sym::min(r, v_.m - 1) * row_stride) : r * row_stride);
-        register_tile(b_, c_, a, rows, k_stride, panel_, format_.padded_k(),
-                      {row_tile_.buffer, row_tile_.offset, tile::row_major(std::vector<int64_t>{c_.mr, c_.nr}), {}}, ahead(mt - begin));
-        epilogue(first, mt);
+            rows.push_back(converted_a_ ? r * converted_row(v_.k) : b_.let("row", sym::min(r, v_.m - 1) * v_.a.row_stride));
+        const tile::View result = scratch_tiles(c_.mr);
+        if (converted_a_) convert_rows(0);
+        register_tile(b_, c_, converted_a_.value_or(a_), rows, converted_a_ ? Expr(1) : v_.a.k_stride, panel_, format_.padded_k(), result);
+        epilogue(0, 0, result);
     }
 
-    // Each tile of rows fetches its share of the next panel into the second cache, spread evenly over its k loop.
-    Ahead ahead(const Expr& row) {
+    void tiles_one_by_one(const Expr& begin, const Expr& end) {
+        const tile::View result = scratch_tiles(c_.mr);
+        std::vector<Expr> rows;
+        for (int64_t r = 0; r < c_.mr; ++r) rows.push_back(r * (converted_a_ ? converted_row(v_.k) : v_.a.row_stride));
+        b_.loop("mt", begin, end, c_.mr, [&](const Expr& mt) {
+            const Expr first = first_row(mt);
+            tile::View a = a_;
+            if (converted_a_) {
+                convert_rows(first);
+                a = *converted_a_;
+            } else
+                a.offset = a.offset + first * v_.a.row_stride;
+            register_tile(b_, c_, a, rows, converted_a_ ? Expr(1) : v_.a.k_stride, panel_, format_.padded_k(), result,
+                          ahead(mt - begin, 0, format_.padded_k()));
+            epilogue(first, mt, result);
+        });
+    }
+
+    // A panel of a long k and the rows would not fit the second cache together: a part of them does.
+    void part_by_part(const Expr& begin, const Expr& end) {
+        const tile::View all = scratch_tiles(sym::ceil_div(c_.block_rows > 0 ? Expr(c_.block_rows) : v_.m, c_.mr) * c_.mr);
+        const auto result = [&](const Expr& mt) {
+            tile::View v = all;
+            v.offset = v.offset + (mt - begin) * c_.nr;
+            return v;
+        };
+        std::vector<Expr> rows;
+        for (int64_t r = 0; r < c_.mr; ++r) rows.push_back(r * v_.a.row_stride);
+        b_.loop("mt", begin, end, c_.mr, [&](const Expr& mt) { b_.fill(result(mt), 0); });
+        b_.loop("part", 0, format_.padded_k(), c_.part, [&](const Expr& from) {
+            const Expr to = b_.let("part_end", sym::min(from + c_.part, format_.padded_k()));
+            b_.loop("mt", begin, end, c_.mr, [&](const Expr& mt) {
+                tile::View a = a_;
+                a.offset = a.offset + first_row(mt) * v_.a.row_stride;
+                add_to_tile(b_, c_, a, rows, v_.a.k_stride, panel_, from, to, result(mt), ahead(mt - begin, from, to));
+            });
+        });
+        b_.loop("mt", begin, end, c_.mr, [&](const Expr& mt) { epilogue(first_row(mt), mt, result(mt)); });
+    }
+
+    // A tile is mr rows; the last one steps back so that it is whole, and its epilogue starts at row mt.
+    Expr first_row(const Expr& mt) { return b_.let("m0", sym::min(mt, v_.m - c_.mr)); }
+
+    // The first tile of scratch memory for the sums of so many rows.
+    tile::View scratch_tiles(const Expr& rows) {
+        const tile::View memory = b_.scratch("tile", v_.accumulator, tile::make_layout({rows * c_.nr}, {1}));
+        return {memory.buffer, memory.offset, tile::row_major(std::vector<int64_t>{c_.mr, c_.nr}), {}};
+    }
+
+    // Each tile of rows fetches its share of what follows k = from .. to-1 of the panel into the second cache, spread evenly over its k
+    // loop.
+    Ahead ahead(const Expr& row, const Expr& from, const Expr& to) {
         const int64_t tiles = (c_.likely_rows + c_.mr - 1) / c_.mr;
-        if (!c_.prepacked || c_.few_rows || tiles == 1) return {};
+        if (!c_.prepacked || tiles == 1) return {};
         const int64_t step = kUnroll * c_.group, line = kLineBytes / scalar::bytes(c_.dtype);
         const int64_t lines = (step * c_.nr / line + tiles - 1) / tiles; // at each step
-        const Expr share = sym::floor_div(format_.padded_k(), step) * (lines * line);
-        const Expr done = sym::min(sym::floor_div(row, c_.mr) * share, format_.elements());
-        const Expr start = b_.let("ahead", panel_.offset + format_.elements() + done);
-        return [this, start, lines, line, step](const Expr& k0) {
+        const Expr share = sym::floor_div(to - from, step) * (lines * line);
+        const Expr done = sym::min(sym::floor_div(row, c_.mr) * share, (to - from) * c_.nr);
+        const Expr start = b_.let("ahead", panel_.offset + to * c_.nr + done);
+        return [this, start, from, lines, line, step](const Expr& k0) {
             for (int64_t i = 0; i < lines; ++i)
-                b_.prefetch({panel_.buffer, start + k0 * (lines * line / step) + i * line, tile::make_layout({1}, {1}), {}}, 2);
+                b_.prefetch({panel_.buffer, start + (k0 - from) * (lines * line / step) + i * line, tile::make_layout({1}, {1}), {}}, 2);
         };
     }
 
@@ -126,11 +167,11 @@ private:
         });
     }
 
-    void epilogue(const Expr& first, const Expr& mt) {
+    void epilogue(const Expr& first, const Expr& mt, const tile::View& values) {
         const auto all_rows = [&](std::optional<Expr> limit) {
             const Expr end = c_.few_rows ? sym::min(v_.m, c_.mr) : Expr(c_.mr);
             b_.loop("r", mt - first, end, [&](const Expr& r) {
-                epilogue_row(p_, v_, b_, at_, first + r, n0_, c_.nr, limit, strided(row_tile_, row_tile_.offset + r * c_.nr, c_.nr, 1));
+                epilogue_row(p_, v_, b_, at_, first + r, n0_, c_.nr, limit, strided(values, values.offset + r * c_.nr, c_.nr, 1));
             });
         };
         if (b_.facts().divisor(v_.n) % c_.nr == 0)
@@ -147,7 +188,7 @@ private:
     StageEmitter at_;
     PanelFormat format_;
     Expr n0_;
-    tile::View a_, panel_, row_tile_;
+    tile::View a_, panel_;
     std::optional<tile::View> converted_a_;
 };
 
@@ -190,10 +231,12 @@ Kernel emit_product(const Problem& p, const View& v, const X86Config& c) { retur
 
 namespace {
 
-constexpr int64_t kMostSwappedRows = 32;   // with more rows, packing b panel by panel costs less than padding a does
-constexpr int64_t kBlockBytes = 768 << 10; // of a that a task reads: with a panel of b it fits a second cache of 1 MiB or more
-constexpr int64_t kTasksPerThread = 3;     // so that threads finish together
-constexpr int64_t kFewestBlockRows = 48;   // fewer would read each panel of b too often
+constexpr int64_t kMostSwappedRows = 32;           // with more rows, packing b panel by panel costs less than padding a does
+constexpr int64_t kBlockBytes = 768 << 10;         // of a that a task reads: with a panel of b it fits a second cache of 1 MiB or more
+constexpr int64_t kTasksPerThread = 3;             // so that threads finish together
+constexpr int64_t kMostAtOnce = 1024, kPart = 768; // a longer k is taken in parts, in steps of the atom
+constexpr int64_t kFewestPackedFor = 192;          // rows that are worth packing a panel for them alone
+constexpr int64_t kFewestBlockRows = 48;           // fewer would read each panel of b too often
 
 base::Verdict match_template(const Problem& p, const BuildContext& context) {
     base::Verdict why = base::Verdict::yes();
@@ -238,7 +281,7 @@ private:
     Variant packed(bool few_rows, int64_t mr) const {
         X86Config own = c_;
         own.few_rows = few_rows;
-        own.mr = mr;
+        own.mr = few_rows ? mr : rows_of_tile(likely(v_.m, 128));
         if (!few_rows) choose_blocks(own);
         Variant result;
         if (own.prepacked) { // one packing for all variants
@@ -254,6 +297,16 @@ private:
         if (const auto constant = extent.constant()) return *constant;
         const auto hint = extent.kind() == sym::Kind::symbol ? context_.hints.find(extent.name()) : context_.hints.end();
         return hint == context_.hints.end() ? otherwise : std::max<int64_t>(hint->second, 1);
+    }
+
+    // Fewer rows than registers hold, where that leaves less of the last tile computed twice; each tile costs about a row more, for reading
+    // b.
+    int64_t rows_of_tile(int64_t rows) const {
+        int64_t best = c_.mr;
+        const auto cost = [&](int64_t mr) { return (rows + mr - 1) / mr * (4 * mr + 3); };
+        for (int64_t mr = c_.mr - 1; mr >= 4; --mr)
+            if (mr <= rows && cost(mr) < cost(best)) best = mr;
+        return best;
     }
 
     void choose_blocks(X86Config& c) const {
