@@ -81,6 +81,8 @@ TABLES = [
     ("f32_tanh", "(tanh x - x) / x^3 in x^2", root(lambda x: (mp.tanh(x) - x) / x**3), 0, mp.mpf("0.625")**2, 4),
     ("f32_erf", "(erf x) / x - 1 in x^2", root(lambda x: mp.erf(x) / x - 1), 0, 1, 6),
     ("f32_cdf", "log2 Phi(-a) + a^2/2 log2 e", cdf_rest, 0, 8, 12),
+    ("f32_exp2_for_bf16", "(2^f - 1) / f", series(lambda f: (mp.mpf(2)**f - 1) / f), -0.5, 0.5, 2),
+    ("f32_cdf_for_bf16", "log2 Phi(-a) + a^2/2 log2 e", cdf_rest, 0, 6, 6),
     ("f64_exp", "(e^r - 1 - r) / r^2", series(lambda r: (mp.exp(r) - 1 - r) / r**2), -HALF_LN2, HALF_LN2, 10),
     ("f64_exp2", "(2^f - 1 - f ln 2) / f^2", series(lambda f: (mp.mpf(2)**f - 1 - f * mp.log(2)) / f**2), -0.5, 0.5, 10),
     ("f64_log", "(log((1+s)/(1-s)) - 2s) / s^3 in s^2", root(lambda s: (mp.log((1 + s) / (1 - s)) - 2 * s) / s**3), 0, mp.mpf("0.0295"), 7),

@@ -21,6 +21,19 @@ std::optional<scalar::Value> gelu_argument(const scalar::Function& f, const Op& 
     return std::nullopt;
 }
 
+// For each op: whether its value goes nowhere but into roundings to bf16.
+std::vector<bool> rounded_to_bf16(const scalar::Function& f) {
+    std::vector<bool> rounded(f.ops.size(), true), used(f.ops.size(), false);
+    for (const Op& op : f.ops)
+        for (const scalar::Value v : op.inputs) {
+            used[v] = true;
+            if (!scalar::is_conversion(op.prim) || op.dtype != DType::bf16) rounded[v] = false;
+        }
+    for (const scalar::Value v : f.results) rounded[v] = false;
+    for (size_t v = 0; v < used.size(); ++v) rounded[v] = rounded[v] && used[v];
+    return rounded;
+}
+
 } // namespace
 
 ScalarBody::ScalarBody(Ir& ir, const base::Target& target) : ir_(ir), target_(target), math_(ir, target.has("avx512f")) {}
@@ -28,6 +41,7 @@ ScalarBody::ScalarBody(Ir& ir, const base::Target& target) : ir_(ir), target_(ta
 std::vector<llvm::Value*> ScalarBody::emit(const scalar::Function& f, std::span<llvm::Value* const> arguments, int lanes) {
     std::vector<Value> values;
     values.reserve(f.ops.size());
+    const std::vector<bool> rounded = rounded_to_bf16(f);
     for (const Op& op : f.ops) {
         std::vector<Value> in;
         std::vector<DType> types;
@@ -40,7 +54,7 @@ std::vector<llvm::Value*> ScalarBody::emit(const scalar::Function& f, std::span<
                                                              : ir_.constant_integer(ir_.value_type(op.dtype), op.int_value);
             values.push_back({&ir_, ir_.repeat(one, lanes)});
         } else if (const auto x = gelu_argument(f, op); x && !special)
-            values.push_back(math_.gelu_f32(values[*x]));
+            values.push_back(rounded[values.size()] ? math_.gelu_for_bf16(values[*x]) : math_.gelu_f32(values[*x]));
         else
             values.push_back(apply(op, in, types, lanes));
     }

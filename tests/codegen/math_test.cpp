@@ -157,4 +157,40 @@ TEST(Math, Ulps) {
         }
 }
 
+// gelu whose value is rounded to bf16 at once comes by shorter polynomials: half a unit of bf16 and 2^-11 of the value more.
+TEST(Math, GeluForBf16) {
+    Builder b("gelu");
+    const Expr n = b.integer("n");
+    const View x = b.input("x", DType::f32, {n}, {1}), y = b.output("y", DType::bf16, {n}, {1});
+    const auto i = b.tasks({"i"}, {ceil_div(n, 64)});
+    const View v = b.rmem("v", DType::f32, {64}), r = b.rmem("r", DType::bf16, {64});
+    const auto limit = tile::limit_of_mode(v.layout, 0, n - 64 * i[0]);
+    b.copy(tile::tile(x, 0, 64, i[0]), v, {.limits = {limit}});
+    b.map(r, {v}, [&](scalar::Builder& s, auto in) { return s.apply(Prim::mul, {in[0], s.apply(Prim::normal_cdf, {in[0]})}); });
+    b.copy(r, tile::tile(y, 0, 64, i[0]), {.limits = {limit}});
+    const auto program = std::move(b).finish();
+    const int64_t count = 100000;
+    HostArray in = random_array(DType::f32, count, 3, -12, 12), out(DType::bf16, {count});
+    const double edges[] = {0, 1e-30, -1e-30, 1e30, -1e30, 20, -20, 6, -6, INFINITY, -INFINITY, NAN};
+    for (int64_t e = 0; e < 12; ++e) in.as<float>()[e] = static_cast<float>(edges[e]);
+    for (const auto& target : runnable_targets()) {
+        const auto got = run_compiled(program, target, {in, out}, {count}, nullptr, 1 << 20);
+        for (int64_t e = 0; e < count; ++e) {
+            const long double a = in.as<float>()[e], wanted = a * cdf(a);
+            const double g = element(got[1], e);
+            if (std::isnan(wanted)) {
+                EXPECT_TRUE(std::isnan(g)) << static_cast<double>(a);
+                continue;
+            }
+            // Below -6 the value keeps its size alone.
+            const long double allowed = a < -6 ? 2 * fabsl(wanted) + 1e-20L : fabsl(wanted) * (0x1p-8L + 0x1p-11L);
+            if (std::isinf(wanted)) {
+                EXPECT_EQ(g, static_cast<double>(wanted));
+            } else if (fabsl(wanted) > 1e-37L) {
+                ASSERT_LE(fabsl(g - wanted), allowed) << target.name << " at " << static_cast<double>(a);
+            }
+        }
+    }
+}
+
 } // namespace codetta::test

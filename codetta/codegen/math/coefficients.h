@@ -23,6 +23,12 @@ inline constexpr std::array<double, 7> k_f32_erf = {0x1.06eba7f673903p-3, -0x1.8
 // log2 Phi(-a) + a^2/2 log2 e on [0.0, 8.0]: error 1.92e-7
 inline constexpr std::array<double, 13> k_f32_cdf = {-0x1.fffff9d9e2ce9p-1, -0x1.26af4398f40e0p+0, 0x1.0c78046acbbd5p-2, -0x1.ae96f82dfaf45p-5, 0x1.d0676fd965e63p-8, -0x1.5777f045abebbp-14, -0x1.0e8497cab0ee4p-12, 0x1.437b420708060p-14, -0x1.b49b53a7418cdp-17, 0x1.7e2db50fc5f1ap-20, -0x1.ad8c0c1d6402bp-24, 0x1.1a8847d843dc6p-28, -0x1.4b30d6cb194b8p-34};
 
+// (2^f - 1) / f on [-0.5, 0.5]: error 0.000324
+inline constexpr std::array<double, 3> k_f32_exp2_for_bf16 = {0x1.62e42fefa39efp-1, 0x1.efb0381d28d3bp-3, 0x1.c8bdf9ad062a4p-5};
+
+// log2 Phi(-a) + a^2/2 log2 e on [0.0, 6.0]: error 7.18e-5
+inline constexpr std::array<double, 7> k_f32_cdf_for_bf16 = {-0x1.00037d6ec2b12p+0, -0x1.267739eddd078p+0, 0x1.0a6c9f9fe36cep-2, -0x1.a3b6f6969f48fp-5, 0x1.d83fa1448121ap-8, -0x1.40e2f53c9dde8p-11, 0x1.822a296b441c3p-16};
+
 // (e^r - 1 - r) / r^2 on [-0.34657, 0.34657]: error 1.47e-18
 inline constexpr std::array<double, 11> k_f64_exp = {0x1.0000000000000p-1, 0x1.5555555555557p-3, 0x1.5555555555552p-5, 0x1.11111111100dfp-7, 0x1.6c16c16c17a25p-10, 0x1.a01a01abe62ddp-13, 0x1.a01a019fe954ap-16, 0x1.71de02375656cp-19, 0x1.27e4e9d468d02p-22, 0x1.af4ddd84882fep-26, 0x1.1f5d26b76805bp-29};
 

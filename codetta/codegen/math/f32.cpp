@@ -106,6 +106,15 @@ Value Math::gelu_f32(Value x) {
     return select(greater(x, 0.0), fma(-lower(a, 20.0), tail, x), x * tail);
 }
 
+// As upper_tail_f32 with shorter polynomials and a square that may be rounded. Below -6 (where it is less than 1e-8) the relative error grows.
+Value Math::gelu_for_bf16(Value x) {
+    Value a = lower(abs(x), 20.0);
+    Value y = fma(a * a, -0.5 * kLog2E, polynomial(lower(a, 6.0), k_f32_cdf_for_bf16));
+    Value n = round(y), f = y - n;
+    Value tail = scale(fma(polynomial(f, k_f32_exp2_for_bf16), f, 1.0), has_scalef_ ? n : raise(n, -160.0));
+    return select(greater(x, 0.0), fma(-a, tail, x), x * tail);
+}
+
 Value Math::erf_f32(Value x) {
     Value a = abs(x), x2 = x * x;
     Value small = fma(polynomial(x2, k_f32_erf), x, x);

@@ -18,6 +18,7 @@ public:
     Value apply(scalar::Prim p, Value x, Value y = {});
 
     Value gelu_f32(Value x);           ///< x normal_cdf(x), more exact than the product
+    Value gelu_for_bf16(Value x);      ///< the same in f32 to 2^-12 of its value: for results that are rounded to bf16 at once
     Value remainder(Value a, Value b); ///< C's fmod, exact
 
 private:
