@@ -1,6 +1,7 @@
 #include "codetta/passes/fold_constants.h"
 
 #include <cmath>
+#include <map>
 
 #include "codetta/passes/rewrite.h"
 #include "codetta/scalar/dtype.h"
@@ -154,8 +155,26 @@ private:
     std::optional<std::vector<std::optional<uint32_t>>> makers_;
 };
 
+// The caller gets a tensor of its own, not the constant's memory.
+Graph copy_returned_constants(Graph g, const OpSet& ops) {
+    std::map<uint32_t, ValueId> copies;
+    graph::GraphBuilder builder(ops, std::move(g));
+    for (size_t i = 0; i < builder.graph().outputs.size(); ++i) {
+        const graph::Output o = builder.graph().outputs[i];
+        if (o.kind == graph::Output::Kind::size) continue;
+        const graph::Input* input = graph::find_input(builder.graph(), o.value);
+        if (!input || !input->data) continue;
+        auto copy = copies.find(o.value.value);
+        if (copy == copies.end()) copy = copies.emplace(o.value.value, builder.add1("clone", {o.value})).first;
+        graph::Output& now = builder.graph().outputs[i];
+        now.value = copy->second;
+        if (o.kind == graph::Output::Kind::input) now.kind = graph::Output::Kind::value;
+    }
+    return builder.finish();
+}
+
 } // namespace
 
-Graph fold_constants(Graph g, const OpSet& ops, const base::Options&) { return Folder(g, ops).run(); }
+Graph fold_constants(Graph g, const OpSet& ops, const base::Options&) { return copy_returned_constants(Folder(g, ops).run(), ops); }
 
 } // namespace codetta::passes
