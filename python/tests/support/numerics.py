@@ -52,6 +52,35 @@ def check_tensor(name: str, ours: torch.Tensor, eager: torch.Tensor, reference: 
     assert error <= bound, f"{name}: relative RMS error {error:.3g} against fp64 exceeds {bound:.3g}"
 
 
+class Ensemble:
+    """The contract over several draws of the data: each tensor of a calculation is judged as one tensor, stacked over the draws.
+
+        rms over draws and elements of (ours - exact)  <=  max(1.5 rms of (eager - exact), one unit * rms of exact)
+
+    The bar is check_tensor's. What a whole calculation rounds is a random number that the elements of a small tensor share: one draw of a
+    scalar loss, or of a gradient that is zero in exact arithmetic (attention's key bias), compares two last bits and tells nothing of
+    their size. Over the draws both sides are the size of the rounding noise. Of an exact zero both are absolute, which is the same
+    comparison: the rms of the reference divides both sides.
+    """
+
+    def __init__(self) -> None:
+        self._draws: list[tuple[dict, dict, dict]] = []
+
+    def add(self, ours: dict[str, torch.Tensor], eager: dict[str, torch.Tensor], exact: dict[str, torch.Tensor]) -> None:
+        assert ours.keys() == eager.keys() == exact.keys()
+        self._draws.append((ours, eager, exact))
+
+    def check(self) -> None:
+        assert len(self._draws) >= 16, "too few draws to know the size of the noise"
+        failures = []
+        for name in self._draws[0][0]:
+            try:
+                check_tensor(name, *(torch.stack([draw[side][name] for draw in self._draws]) for side in range(3)))
+            except AssertionError as failure:
+                failures.append(str(failure))
+        assert not failures, "\n".join(failures)
+
+
 def _with_eager_specials(ours: np.ndarray, eager: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """The exact values; where eager has another NaN or Inf there and ours agrees with eager, eager's."""
     differs = (np.isnan(eager) != np.isnan(reference)) | (np.isinf(eager) | np.isinf(reference)) & (eager != reference)
