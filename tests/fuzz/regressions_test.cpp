@@ -246,6 +246,15 @@ TEST(FoundByRandomGraphs, LongSumsStayNearTheirValue) {
     EXPECT_LT(error(1, 300000, 1), 3e-7);
 }
 
+TEST(FoundByRandomGraphs, AConstantIsReturnedAsATensorOfItsOwn) {
+    const std::string constant = "graph g(%x: f32[1]) {\n  %c: f32[2] = data([1.0, 2.0])\n";
+    const std::vector<HostArray> x = {floats({1}, {0})};
+    EXPECT_EQ(run(constant + "  return %c\n}\n", x), (std::vector<double>{1, 2}));
+    EXPECT_EQ(run(constant + "  return view(%c, f32[1], offset 1), %c\n}\n", x), (std::vector<double>{2}));
+    EXPECT_EQ(run(constant + "  %0: f32[2, 1] = view(%c, shape=[2, 1])\n  return %0\n}\n", x), (std::vector<double>{1, 2}));
+    EXPECT_EQ(run(constant + "  %0: f32[2] = neg(%c)\n  return %0, %0\n}\n", x), (std::vector<double>{-1, -2}));
+}
+
 TEST(FoundByRandomGraphs, NumbersThatAnOpDoesNotTake) {
     const auto is_refused = [](const std::string& node) {
         try {

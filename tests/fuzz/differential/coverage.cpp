@@ -13,12 +13,14 @@ void count(const RandomGraph& g, const graph::OpSet& ops, Coverage& c) {
     c.nodes += g.graph.nodes.size();
     c.refused += g.refused;
     c.symbolic += !g.graph.size_arguments.empty();
-    bool strided = false, overlapping = false, empty = false, aliased = false, in_place = false, frozen = false, special = false;
+    bool strided = false, overlapping = false, empty = false, aliased = false, in_place = false, frozen = false, special = false,
+         constants = false;
     for (const graph::Input& i : g.graph.inputs) {
         const graph::TensorType& t = g.graph.type(i.value);
         strided = strided || !graph::is_contiguous(t);
         for (size_t d = 0; d < t.rank(); ++d) overlapping = overlapping || (t.strides[d].is(0) && !t.shape[d].is(1));
         frozen = frozen || i.frozen;
+        constants = constants || i.data;
     }
     for (const auto& [name, plan] : g.plans) aliased = aliased || !plan.overlaps.empty(), special = special || plan.special;
     for (const graph::Value& v : g.graph.values)
@@ -31,7 +33,7 @@ void count(const RandomGraph& g, const graph::OpSet& ops, Coverage& c) {
         ++c.of_op[op][static_cast<size_t>(g.graph.type(has_first ? *n.inputs[0] : n.outputs[0]).dtype)];
     }
     c.strided += strided, c.overlapping += overlapping, c.empty += empty, c.aliased += aliased, c.in_place += in_place;
-    c.frozen += frozen, c.special += special;
+    c.frozen += frozen, c.special += special, c.constants += constants;
 }
 
 void add(const CheckCounts& counts, Coverage& c) {
@@ -72,8 +74,8 @@ std::string to_string(const Coverage& c, const graph::OpSet& ops, const Template
                         fewest_op, rare_pair, fewest_pair, templates.pairs().size(), below);
     text +=
         fmt::format("graphs with symbolic sizes {}, strided inputs {}, overlapping inputs {}, empty arrays {}, aliased inputs {}, in-place "
-                    "writes {}, frozen weights {}, NaN and infinities {}; nodes refused by ops {}\n",
-                    c.symbolic, c.strided, c.overlapping, c.empty, c.aliased, c.in_place, c.frozen, c.special, c.refused);
+                    "writes {}, frozen weights {}, constants {}, NaN and infinities {}; nodes refused by ops {}\n",
+                    c.symbolic, c.strided, c.overlapping, c.empty, c.aliased, c.in_place, c.frozen, c.constants, c.special, c.refused);
     return text;
 }
 

@@ -8,7 +8,7 @@ namespace codetta::test {
 // Lies in memory that processes share: plain numbers.
 struct Coverage {
     static constexpr size_t dtypes = scalar::kDTypes.size(), ops = 512;
-    uint64_t graphs, nodes, refused, symbolic, strided, overlapping, empty, aliased, in_place, frozen, special;
+    uint64_t graphs, nodes, refused, symbolic, strided, overlapping, empty, aliased, in_place, frozen, constants, special;
     CheckCounts checks;
     uint64_t of_op[ops][dtypes]; // by the dtype of the first operand, or of the result when there is none
 };

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <tuple>
 
 #include "tests/fuzz/differential/generator.h"
 
@@ -38,21 +39,41 @@ Exprs Generator::layout(const Exprs& shape, bool& overlaps) {
     return strides;
 }
 
+// [lo, hi) of an integer dtype: holds an integer, and for u8 no negative one.
+static std::pair<double, double> whole_range(DType t, double lo, double hi) {
+    lo = std::ceil(t == DType::u8 ? std::max(lo, 0.0) : lo);
+    return {lo, std::max(std::ceil(hi), lo + 1)};
+}
+
 ValueId Generator::fresh(const Want& want) {
+    double lo = want.lo, hi = want.hi;
+    if (!scalar::is_float(want.type.dtype)) std::tie(lo, hi) = whole_range(want.type.dtype, lo, hi);
+    if (!is_symbolic(want.type) && pick(16) == 0) return fresh_constant(want.type, lo, hi);
     bool overlaps = false;
     const TensorType t{want.type.dtype, want.type.shape, layout(want.type.shape, overlaps)};
     const bool parameter = !is_symbolic(t) && pick(4) == 0;
     const std::string name = "x" + std::to_string(b_.graph().inputs.size());
     const ValueId v = b_.input(name, t, parameter ? graph::InputKind::parameter : graph::InputKind::argument, parameter && pick(3) > 0);
     const bool special = special_ && !want.plain && scalar::is_float(t.dtype) && pick(2) == 0;
-    double lo = want.lo, hi = want.hi;
-    if (!scalar::is_float(t.dtype)) { // [lo, hi) holds an integer, and for u8 no negative one
-        lo = std::ceil(t.dtype == DType::u8 ? std::max(lo, 0.0) : lo);
-        hi = std::max(std::ceil(hi), lo + 1);
-    }
     result_.plans[name] = {lo, hi, special, {}};
     meta(v) = {true, special ? -HUGE_VAL : lo, special ? HUGE_VAL : hi, rounding_unit(t.dtype), 0};
     if (overlaps) overlapping_.insert(v.value);
+    values_.push_back(v);
+    return v;
+}
+
+// Data inside the graph: what depends on no input is computed at compile time.
+ValueId Generator::fresh_constant(const TensorType& t, double lo, double hi) {
+    std::vector<int64_t> extents;
+    for (const sym::Expr& e : t.shape) extents.push_back(*e.constant());
+    scalar::HostArray data(t.dtype, extents);
+    scalar::for_each_coordinate(extents, [&](std::span<const int64_t> at) {
+        const double value = lo + (hi - lo) * static_cast<double>(random_() >> 11) * 0x1p-53;
+        data.store(at, scalar::is_float(t.dtype) ? scalar::make_float(t.dtype, value)
+                                                 : scalar::make_integer(t.dtype, static_cast<int64_t>(std::floor(value))));
+    });
+    const ValueId v = b_.constant(data);
+    meta(v) = {true, lo, hi, rounding_unit(t.dtype), 0};
     values_.push_back(v);
     return v;
 }
@@ -68,7 +89,7 @@ ValueId Generator::bounded(ValueId v, double lo, double hi) {
         if (hi - lo != 2) result = add1("mul", {result}, {{"scalar", (hi - lo) * 0.499}});
         if (lo + hi != 0) result = add1("add", {result}, {{"scalar", (lo + hi) / 2}});
     } else {
-        const double first = std::ceil(t == DType::u8 ? std::max(lo, 0.0) : lo), last = std::max(std::ceil(hi), first + 1);
+        const auto [first, last] = whole_range(t, lo, hi);
         result = add1("remainder", {v}, {{"scalar", static_cast<int64_t>(last - first)}});
         if (first != 0) result = add1("add", {result}, {{"scalar", static_cast<int64_t>(first)}});
     }

@@ -60,6 +60,7 @@ private:
     // --- operands
     ValueId operand(const Want& want);
     ValueId fresh(const Want& want);
+    ValueId fresh_constant(const graph::TensorType& t, double lo, double hi);
     Exprs layout(const Exprs& shape, bool& overlaps);
     bool fits(ValueId v, double lo, double hi) { return meta(v).lo >= lo && meta(v).hi <= hi; }
     ValueId bounded(ValueId v, double lo, double hi);               // v with values in the range
