@@ -26,6 +26,7 @@ bool can_swap(const Problem& p, const View& v) {
 
 namespace {
 
+constexpr int64_t kMostSwappedRows = 128; // with more rows, packing the columns costs less than reading them as they lie again and again
 constexpr int64_t kMostPanelBytes = 512 << 10; // that a task packs for itself: half of a small second cache
 constexpr int64_t kLeastDepth = 16;            // a shorter sum leaves most of a tile empty
 
@@ -53,7 +54,8 @@ public:
         if (reads_rows)
             add(1, {{}, {nest::emit(p_, nest::schedule(p_, context_.target->vector_bits), "gemv_" + context_.target->name)}, {}});
         if (rows.lo <= kRows && rows.hi > (reads_rows ? 1 : -1)) add(kRows, swaps ? swapped(1) : straight(1));
-        if (rows.hi > kRows) add(sym::kUnbounded, swaps ? swapped(2) : straight(2));
+        if (swaps && rows.lo <= kMostSwappedRows && rows.hi > kRows) add(kMostSwappedRows, swapped(2));
+        if (rows.hi > (swaps ? kMostSwappedRows : kRows)) add(sym::kUnbounded, straight(2));
         candidate_.template_name = "gemm_amx";
         return std::move(candidate_);
     }
@@ -78,14 +80,13 @@ private:
 
     // How the work is shared out: tasks enough for the threads, but not so small that filling and draining the pipeline counts.
     void share_out(Config& c) const {
-        if (v_.m_axis && is_sequential(p_, *v_.m_axis)) c.block = 0; // writes in order of the rows: one task for all of them
+        if (v_.m_axis && is_sequential(p_, *v_.m_axis)) c.all_rows = true; // writes in the order of the rows
         const int64_t width = (c.swapped ? c.column_tiles : c.row_tiles) * kRows;
         int64_t m = likely(v_.m, 256), batches = 1;
         if (width == kRows) m = std::min(m, kRows);
         for (const problem::AxisId a : v_.batch) batches *= likely(p_.axis(a).extent, 1);
         const int64_t steps = likely(steps_of(v_.k), 16), columns = likely(sym::ceil_div(v_.n, 2 * kRows), 16);
-        const int64_t blocks = c.block ? (m + c.block - 1) / c.block : 1,
-                      in_block = (std::min(m, c.block ? c.block : m) + width - 1) / width;
+        const int64_t blocks = c.all_rows ? 1 : (m + kBlock - 1) / kBlock, in_block = (std::min(m, kBlock) + width - 1) / width;
         const int64_t wanted = 4 * std::max(context_.threads, 1);
         c.group = 8;
         while (c.group > 1 && (blocks * batches * ((columns + c.group - 1) / c.group) < wanted ||
@@ -99,7 +100,7 @@ private:
         Config c;
         c.row_tiles = row_tiles;
         c.columns_packed = frozen();
-        if (!c.columns_packed) c.block = 0; // each task packs its columns: for all rows
+        c.all_rows = !c.columns_packed; // a task packs its columns for all rows
         share_out(c);
         Variant result;
         if (c.columns_packed) { // one packing for all variants
@@ -119,7 +120,6 @@ private:
     Variant swapped(int64_t column_tiles) const {
         Config c;
         c.swapped = true;
-        c.rows_in_place = column_tiles == 1; // a copy that is read once would cost more than it saves
         c.column_tiles = column_tiles;
         share_out(c);
         Variant result;

@@ -9,15 +9,18 @@ namespace codetta::kernels::gemm {
 
 namespace amx {
 
+// Rows of the result whose operand stays in the second cache while columns pass by.
+inline constexpr int64_t kBlock = 256;
+
 struct Config {
-    bool swapped = false; // b gives the rows of the tiles and a, packed, their columns; else a gives the rows, packed in temporary 1 (0)
-    bool rows_in_place = false; // swapped: the tiles' rows are read as they lie; else each task copies them
-    bool columns_packed = true; // the tiles' columns come from temporary 0; else each task packs its panels
+    bool swapped = false; // b, as it lies, gives the rows of the tiles and a, packed in temporary 0, their columns; else a the rows, packed
+                          // in temporary 1 (0)
+    bool columns_packed = true; // not swapped: the tiles' columns come from temporary 0; else each task packs its panels
     int64_t row_tiles = 2, column_tiles = 2;
-    int64_t block = 256;  // rows of the result that a task takes (they stay in the second cache); 0: all
-    int64_t group = 4;    // blocks of columns that a task takes
-    int64_t unit = 1;     // rows of the epilogue in a step of k
-    int64_t prefetch = 4; // cache lines of the next columns that a step of k asks for
+    bool all_rows = false; // a task takes all rows of the result, block after block; else one block
+    int64_t group = 4;     // blocks of columns that a task takes
+    int64_t unit = 1;      // rows of the epilogue in a step of k
+    int64_t prefetch = 4;  // cache lines of the next columns that a step of k asks for
 };
 
 // The kernels that fill a temporary: panels of `tiles` tiles of a side that is `count` wide into temporary 0; blocks of rows of a, batch by

@@ -46,24 +46,31 @@ public:
     Product(const Problem& p, const View& v, const Config& c)
         : p_(p), v_(v), c_(c),
           b_(fmt::format("gemm_amx{}_bf16_{}x{}", c.swapped ? "_swapped" : "", c.row_tiles * kRows, c.column_tiles * kRows)), bind_(p, b_),
-          at_(p, b_, bind_), steps_(steps_of(v.k)), whole_(c.rows_in_place ? sym::floor_div(v.k, kDepth) : steps_) {}
+          at_(p, b_, bind_), steps_(steps_of(v.k)), whole_(c.swapped ? sym::floor_div(v.k, kDepth) : steps_) {}
 
     Kernel run() {
         for (const char* feature : {"amx_tile", "amx_bf16"}) b_.require(feature);
-        const Expr blocks = c_.block ? sym::ceil_div(v_.m, c_.block) : Expr(1), columns = sym::ceil_div(v_.n, kLanes);
+        const Expr blocks = c_.all_rows ? Expr(1) : sym::ceil_div(v_.m, kBlock), columns = sym::ceil_div(v_.n, kLanes);
         const std::vector<Expr> index = tasks_over(b_, p_, v_.batch, {"block", "group"}, {blocks, sym::ceil_div(columns, c_.group)});
         for (size_t i = 0; i < v_.batch.size(); ++i) at_.set(v_.batch[i], index[i]);
         const Expr block = index[v_.batch.size()], group = index.back();
         bind_memory(batch_number(p_, v_, index));
-        m0_ = c_.block ? b_.let("m0", block * c_.block) : Expr(0);
-        const Expr m_end = c_.block ? b_.let("m_end", sym::min(m0_ + c_.block, v_.m)) : v_.m;
         start_pipeline();
         const Expr first = b_.let("first", group * c_.group), end = b_.let("end", sym::min(first + c_.group, columns));
-        if (!c_.columns_packed) pack_columns(b_, v_.b, v_.n, v_.k, unpacked_, first * kLanes, c_.column_tiles, end - first, columns_);
-        b_.loop("j", first, end, [&](const Expr& j) {
-            columns_begin(j);
-            b_.loop("mt", m0_, m_end, width(), [&](const Expr& mt) { block_of_tiles(j, j - first, mt); });
-        });
+        if (!c_.swapped && !c_.columns_packed)
+            pack_columns(b_, v_.b, v_.n, v_.k, unpacked_, first * kLanes, c_.column_tiles, end - first, columns_);
+        const auto block_of_rows = [&](const Expr& m0) {
+            m0_ = b_.let("m0", m0);
+            const Expr m_end = b_.let("m_end", sym::min(m0_ + kBlock, v_.m));
+            b_.loop("j", first, end, [&](const Expr& j) {
+                columns_begin(j);
+                b_.loop("mt", m0_, m_end, width(), [&](const Expr& mt) { block_of_tiles(j, j - first, mt); });
+            });
+        };
+        if (c_.all_rows)
+            b_.loop("mb", 0, v_.m, kBlock, block_of_rows);
+        else
+            block_of_rows(block * kBlock);
         finish_pipeline();
         return bind_.make(std::move(b_).finish());
     }
@@ -80,10 +87,7 @@ private:
         if (c_.columns_packed) columns_ = bind_.temporary(0, "packed_columns", DType::bf16, false);
         if (c_.swapped) {
             unpacked_ = operand(v_.b);
-            rows_ = unpacked_;
-            if (!c_.rows_in_place)
-                rows_ = b_.scratch("rows", DType::bf16, tile::make_layout({block_elements(v_.k, c_.row_tiles)}, {1}));
-            else if (b_.facts().divisor(v_.k) % kDepth != 0)
+            if (b_.facts().divisor(v_.k) % kDepth != 0)
                 tail_ = b_.scratch("tail", DType::bf16, tile::make_layout({c_.row_tiles * kTileElements}, {1}));
             return;
         }
@@ -99,10 +103,7 @@ private:
         n0_ = b_.let("n0", c_.swapped ? sym::min(j * kLanes, v_.n - kLanes) : j * kLanes);
         if (!c_.swapped) return;
         // The last block steps back so that it is whole: its first columns are computed twice, to the same bits.
-        if (c_.rows_in_place)
-            pack_tail(b_, v_.b, v_.k, unpacked_, n0_, n0_ + kLanes, tail_);
-        else
-            pack_rows(b_, v_.b, v_.n, v_.k, unpacked_, n0_, c_.row_tiles, rows_, {});
+        pack_tail(b_, v_.b, v_.k, unpacked_, n0_, n0_ + kLanes, tail_);
     }
 
     // --- one block of tiles
@@ -141,11 +142,9 @@ private:
         });
         b_.loop("u", covered, sym::ceil_div(rows_left_, c_.unit), [&](const Expr& u) { epilogue_unit(u); });
         if (tail_.buffer.valid()) b_.when({sym::lt(whole_, steps_)}, [&] { step(whole_, true, [] {}); });
-        const Expr other = b_.let("other", 1 - slot_);
         for (int64_t r = 0; r < c_.row_tiles; ++r)
             for (int64_t t = 0; t < c_.column_tiles; ++t)
-                b_.copy(sums[static_cast<size_t>(r * c_.column_tiles + t)], sum_view(other, r * kRows, t), {.atom = "amx.tilestore_f32"});
-        b_.set(slot_, other);
+                b_.copy(sums[static_cast<size_t>(r * c_.column_tiles + t)], sum_view(r * kRows, t), {.atom = "amx.tilestore_f32"});
         b_.set(row_, mt);
         b_.set(column_, n0_);
         b_.set(rows_left_, sym::min(v_.m - mt, width()));
@@ -153,7 +152,7 @@ private:
 
     tile::View row_view(const Expr& rows, int64_t t, const Expr& p, bool in_tail) const {
         if (in_tail) return row_tile(tail_, t * kTileElements, kDepth);
-        if (c_.rows_in_place) return row_tile(rows_, (n0_ + t * kRows) * v_.b.row_stride + p * kDepth, v_.b.row_stride);
+        if (c_.swapped) return row_tile(unpacked_, (n0_ + t * kRows) * v_.b.row_stride + p * kDepth, v_.b.row_stride);
         return row_tile(rows_, rows + (p * c_.row_tiles + t) * kTileElements, kDepth);
     }
 
@@ -179,22 +178,20 @@ private:
     }
 
     // --- the block before, on its way through the epilogue
-    int64_t slot_elements() const { return c_.row_tiles * kRows * slot_pitch(); }
-    int64_t slot_pitch() const { return c_.column_tiles * kRows; }
+    int64_t pitch() const { return c_.column_tiles * kRows; }
 
     void start_pipeline() {
-        sums_ = b_.scratch("sums", DType::f32, tile::make_layout({2 * slot_elements()}, {1}));
+        sums_ = b_.scratch("sums", DType::f32, tile::make_layout({c_.row_tiles * kRows * pitch()}, {1}));
         if (c_.swapped) straight_ = b_.scratch("straight", DType::f32, tile::make_layout({kTurned * kLanes}, {1}));
-        slot_ = b_.var("slot", 0, 0, 2);
         row_ = b_.var("row_before", 0, 0, sym::max(v_.m, 1));
         column_ = b_.var("column_before", 0, 0, sym::max(v_.n, 1));
         rows_left_ = b_.var("rows_before", 0, 0, width() + 1);
     }
 
-    tile::View sum_view(const Expr& slot, const Expr& row, int64_t column_tile) const {
+    tile::View sum_view(const Expr& row, int64_t column_tile) const {
         return {sums_.buffer,
-                sums_.offset + slot * slot_elements() + row * slot_pitch() + column_tile * kRows,
-                tile::make_layout({IntTuple(kRows), IntTuple(kRows)}, {IntTuple(slot_pitch()), IntTuple(1)}),
+                sums_.offset + row * pitch() + column_tile * kRows,
+                tile::make_layout({IntTuple(kRows), IntTuple(kRows)}, {IntTuple(pitch()), IntTuple(1)}),
                 {}};
     }
 
@@ -206,9 +203,7 @@ private:
         if (c_.swapped) return straighten(u);
         for (int64_t q = 0; q < c_.unit; ++q) {
             const Expr r = u * c_.unit + q;
-            const auto row = [&] {
-                epilogue_of(r, tile::View{sums_.buffer, sum_view(slot_, r, 0).offset, tile::make_layout({kLanes}, {1}), {}});
-            };
+            const auto row = [&] { epilogue_of(r, tile::View{sums_.buffer, sum_view(r, 0).offset, tile::make_layout({kLanes}, {1}), {}}); };
             if (c_.unit == 1)
                 row();
             else
@@ -219,8 +214,8 @@ private:
     // kTurned rows of a swapped result, which lie as columns.
     void straighten(const Expr& u) {
         const tile::View from{sums_.buffer,
-                              sums_.offset + slot_ * slot_elements() + u * kTurned,
-                              tile::make_layout({IntTuple(kLanes), IntTuple(kTurned)}, {IntTuple(slot_pitch()), IntTuple(1)}),
+                              sums_.offset + u * kTurned,
+                              tile::make_layout({IntTuple(kLanes), IntTuple(kTurned)}, {IntTuple(pitch()), IntTuple(1)}),
                               {}};
         b_.copy(from, tile::View{straight_.buffer,
                                  straight_.offset,
@@ -247,7 +242,7 @@ private:
     StageEmitter at_;
     Expr steps_, whole_; // of k: all, and those that a tile can read in place
     Expr m0_, n0_;
-    Expr slot_, row_, column_, rows_left_; // where the block before lies, and what it is of
+    Expr row_, column_, rows_left_; // where the block before lies, and what it is of
     tile::View rows_, columns_, unpacked_, tail_, sums_, straight_;
 };
 
