@@ -50,11 +50,15 @@ public:
             first.offset = first.offset + nt * v_.b.row_stride;
             std::vector<Expr> offsets;
             for (int64_t r = 0; r < c_.mr; ++r) offsets.push_back(r * v_.b.row_stride);
+            const Ahead next_rows = [&](const Expr& k0) {
+                for (int64_t r = 0; r < c_.mr; ++r)
+                    b_.prefetch({first.buffer, first.offset + (c_.mr + r) * v_.b.row_stride + k0, tile::make_layout({1}, {1}), {}});
+            };
             b_.loop("panel", 0, count, [&](const Expr& j) {
                 tile::View panel = panels;
                 panel.offset = panel.offset + j * format_.elements();
                 register_tile(b_, c_, first, offsets, 1, panel, format_.padded_k(),
-                              matrix(transposed, nt * width + j * c_.nr, c_.mr, width, c_.nr, 1));
+                              matrix(transposed, nt * width + j * c_.nr, c_.mr, width, c_.nr, 1), next_rows);
             });
         });
         b_.loop("mt", 0, v_.m, kTranspose, [&](const Expr& mt) {
@@ -102,6 +106,7 @@ Swapped emit_swapped(const Problem& p, const View& v, const X86Config& c, int64_
     Swapped s;
     s.pack = emit_pack(p, swapped, own);
     s.pack.once = false;
+    s.padded_rows = sym::ceil_div(v.m, own.nr) * own.nr;
     s.packed_bytes = sym::ceil_div(v.m, own.nr) * PanelFormat{own.nr, own.group, own.dtype, v.k}.elements() * scalar::bytes(own.dtype);
     s.product = Product(p, v, own).run();
     return s;

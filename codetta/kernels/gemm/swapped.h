@@ -13,6 +13,7 @@ inline constexpr int64_t kSwappedColumns = 48;
 struct Swapped {
     Kernel pack, product; // pack fills temporary 0 with panels of a; the product reads it
     sym::Expr packed_bytes;
+    sym::Expr padded_rows; // of a: whole panels
 };
 // rows_hint: how many rows are likely; the panel's width follows it.
 Swapped emit_swapped(const problem::Problem& p, const View& v, const X86Config& c, int64_t vector_lanes, int64_t rows_hint);

@@ -231,7 +231,8 @@ Kernel emit_product(const Problem& p, const View& v, const X86Config& c) { retur
 
 namespace {
 
-constexpr int64_t kMostSwappedRows = 32;           // with more rows, packing b panel by panel costs less than padding a does
+constexpr int64_t kMostSwappedRows = 128;
+constexpr int64_t kPackingRows = 10;               // packing b for one task costs as much as so many rows
 constexpr int64_t kBlockBytes = 768 << 10;         // of a that a task reads: with a panel of b it fits a second cache of 1 MiB or more
 constexpr int64_t kTasksPerThread = 3;             // so that threads finish together
 constexpr int64_t kMostAtOnce = 1024, kPart = 768; // a longer k is taken in parts, in steps of the atom
@@ -259,9 +260,8 @@ public:
             if (rows.hi >= c_.mr) add({}, packed(false, c_.mr));
         } else {
             if (rows.lo < c_.mr) add(guard_below(c_.mr), few_rows());
-            if (rows.hi >= c_.mr && rows.lo <= kMostSwappedRows && can_swap()) add(guard_below(kMostSwappedRows + 1), swapped());
-            const bool done = rows.hi < c_.mr || (rows.hi <= kMostSwappedRows && can_swap());
-            if (!done) add({}, packed(false, c_.mr));
+            const bool all = rows.hi < c_.mr || (rows.hi >= c_.mr && rows.lo <= kMostSwappedRows && can_swap() && add_swapped());
+            if (!all) add({}, packed(false, c_.mr));
         }
         return std::move(candidate_);
     }
@@ -269,6 +269,21 @@ public:
 private:
     std::vector<sym::Condition> guard_below(int64_t rows) const {
         return p_.facts.range(v_.m).hi < rows ? std::vector<sym::Condition>{} : std::vector{sym::lt(v_.m, rows)};
+    }
+
+    // With roles swapped a is packed, which costs little, but in panels that may be wide for it. True when that serves every number of
+    // rows.
+    bool add_swapped() {
+        Swapped s =
+            emit_swapped(p_, v_, c_, context_.target->vector_bits / 8 / scalar::bytes(v_.accumulator), likely(v_.m, kMostSwappedRows));
+        std::vector<sym::Condition> guard = guard_below(kMostSwappedRows + 1);
+        if (const sym::Condition pays = sym::le(s.padded_rows, v_.m + kPackingRows); !p_.facts.proves(pays)) {
+            if (p_.facts.proves(sym::negate(pays))) return false;
+            guard.push_back(pays);
+        }
+        const bool all = guard.empty();
+        add(std::move(guard), {{}, {std::move(s.pack), std::move(s.product)}, {{"packed_rows", s.packed_bytes, false}}});
+        return all;
     }
 
     void add(std::vector<sym::Condition> guard, Variant variant) {
@@ -331,12 +346,6 @@ private:
             if (o.aliases || o.role == problem::Role::inout) return false;
         return v_.b.k_stride.is(1) && v_.b.dtype == c_.dtype && v_.a.dtype == c_.dtype && !v_.a.batched && !v_.b.batched &&
                p_.facts.divisor(v_.k) % c_.group == 0 && p_.facts.range(v_.n).lo >= kSwappedColumns;
-    }
-
-    Variant swapped() const {
-        Swapped s =
-            emit_swapped(p_, v_, c_, context_.target->vector_bits / 8 / scalar::bytes(v_.accumulator), likely(v_.m, kMostSwappedRows));
-        return {{}, {std::move(s.pack), std::move(s.product)}, {{"packed_rows", s.packed_bytes, false}}};
     }
 
     const Problem& p_;
