@@ -57,6 +57,21 @@ void check_command(const CLI::App& app, const std::vector<std::string>& argument
     throw Misuse(fmt::format("there is no command '{}'{}", arguments[0], base::did_you_mean(arguments[0], known)));
 }
 
+/// "there is no flag '--targt'; did you mean '--target'?", or what else was too much.
+std::string describe_extras(const CLI::App& app) {
+    const auto chosen = app.get_subcommands();
+    const CLI::App& command = chosen.empty() ? app : *chosen[0];
+    std::vector<std::string> extras = command.remaining();
+    const auto flag = std::ranges::find_if(extras, [](const std::string& word) { return word.starts_with('-'); });
+    if (flag == extras.end()) return fmt::format("there is nothing to do with '{}'", extras.empty() ? "" : extras[0]);
+    std::vector<std::string> names;
+    for (const CLI::Option* option : command.get_options())
+        for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    const std::vector<std::string_view> known(names.begin(), names.end());
+    const std::string given = flag->substr(0, flag->find('='));
+    return fmt::format("there is no flag '{}'{}", given, base::did_you_mean(given, known));
+}
+
 } // namespace
 
 int run(const std::vector<std::string>& arguments, const Console& console) {
@@ -84,6 +99,10 @@ int run(const std::vector<std::string>& arguments, const Console& console) {
     } catch (const CLI::Success& e) {
         console.out(std::string(e.what()) + "\n");
         return fine;
+    } catch (const CLI::ExtrasError&) {
+        complain(describe_extras(app));
+        console.err("Run with --help for more information.\n");
+        return misused;
     } catch (const CLI::ParseError& e) {
         complain(e.what());
         console.err("Run with --help for more information.\n");

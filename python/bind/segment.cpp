@@ -4,6 +4,7 @@
 #include "python/bind/runner.h"
 #include "python/bind/torch_border.h"
 
+#include <fmt/ranges.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -39,7 +40,7 @@ public:
     TorchAllocator& operator=(const TorchAllocator&) = delete;
 
     void* allocate(size_t, scalar::DType dtype, std::span<const int64_t> shape, std::span<const int64_t> strides) override {
-        storages_.push_back(border_.empty(dtype, shape, strides));
+        storages_.push_back(make(dtype, shape, strides));
         runtime::Argument made;
         border_.read(storages_.back().ptr(), made, 0);
         if (--left_ == 0) release();
@@ -50,6 +51,15 @@ public:
     }
 
 private:
+    nb::object make(scalar::DType dtype, std::span<const int64_t> shape, std::span<const int64_t> strides) const {
+        try {
+            return border_.empty(dtype, shape, strides);
+        } catch (nb::python_error& error) {
+            if (!error.matches(PyExc_RuntimeError) || std::string_view(error.what()).find("allocate memory") == std::string_view::npos) throw;
+            throw base::UserError(fmt::format("no memory for a result: {}[{}]", scalar::to_string(dtype), fmt::join(shape, ", ")),
+                                  "call of a compiled graph", "use smaller inputs or a machine with more memory");
+        }
+    }
     void release() { thread_ = PyEval_SaveThread(); }
 
     const TorchBorder& border_;

@@ -46,6 +46,16 @@ nb::object call(const nb::object& function, std::initializer_list<PyObject*> arg
     return nb::steal(result);
 }
 
+/// For the error: "a Tensor on device meta", "a Tensor of layout torch.sparse_coo", "of type int".
+std::string what_it_is(PyObject* object) {
+    const nb::handle given(object);
+    const std::string type = nb::cast<std::string>(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(object))).attr("__name__"));
+    if (!nb::hasattr(given, "device") || !nb::hasattr(given, "layout")) return "of type " + type;
+    const auto text = [&](const char* attribute) { return nb::cast<std::string>(nb::str(nb::handle(nb::object(given.attr(attribute))))); };
+    if (text("layout") != "torch.strided") return fmt::format("a {} of layout {}", type, text("layout"));
+    return fmt::format("a {} on device {}", type, text("device"));
+}
+
 } // namespace
 
 TorchBorder::TorchBorder(nb::object exchange, nb::object empty_strided, nb::object as_strided, nb::object thread_count, nb::dict dtypes)
@@ -67,9 +77,8 @@ void TorchBorder::read(PyObject* tensor, runtime::Argument& out, size_t position
     DlpackTensor view;
     if (exchange_->tensor_from_py_object(tensor, &view) != 0) {
         PyErr_Clear();
-        const std::string type = nb::cast<std::string>(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(tensor))).attr("__name__"));
-        throw base::UserError(fmt::format("argument {} is no tensor with memory of its own, but a {}", position, type),
-                              "call of a compiled graph", "pass a dense torch.Tensor on the CPU");
+        throw base::UserError(fmt::format("argument {} is {}", position, what_it_is(tensor)), "call of a compiled graph",
+                              "pass a dense torch.Tensor on the CPU");
     }
     const std::optional<scalar::DType> dtype = dtype_of(view);
     if (!dtype)
