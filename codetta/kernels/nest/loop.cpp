@@ -13,7 +13,7 @@ using tile::View;
 
 namespace {
 
-constexpr int64_t kChunkSteps = 64; // of a reduction: what one accumulator takes before it is joined with the others
+constexpr int64_t kChunkSteps = 128; // of a reduction: what one accumulator takes before it is joined with the others
 constexpr size_t kChunkLevels = 2;
 
 template <class Id>
