@@ -2,6 +2,9 @@
 
 set(CODETTA_LIBRARY_FOLDER ${CMAKE_BINARY_DIR}/python/codetta)    # beside the Python module, as in the wheel
 set(export_flags -Wl,--exclude-libs,ALL -Wl,--version-script=${CMAKE_SOURCE_DIR}/cmake/exports.map -Wl,-Bsymbolic-functions)
+if(NOT CODETTA_SANITIZE)    # a sanitizer's symbols come with the program
+  list(APPEND export_flags -Wl,-z,defs)    # what a library lacks is an error when it is linked, not when somebody imports it
+endif()
 
 # codetta_add_shared(target room...): a shared library of those rooms that have sources.
 function(codetta_add_shared target)

@@ -16,6 +16,7 @@ import pytest
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
+OLDEST_GLIBC_MINOR = 34  # what Debian 12's toolchain can serve; 2.36 and its arc4random are not needed
 NEIGHBOURS = Path(sys.prefix) / "neighbours"
 
 
@@ -61,7 +62,8 @@ def run_python(python: Path, code: str, **more) -> str:
 
 
 def test_one_wheel_serves_every_python_from_3_10(wheel):
-    assert re.fullmatch(r"codetta-[\d.]+-cp310-abi3-manylinux_2_\d+_x86_64\.whl", wheel.name), wheel.name
+    found = re.fullmatch(r"codetta-[\d.]+-cp310-abi3-manylinux_2_(\d+)_x86_64\.whl", wheel.name)
+    assert found and int(found[1]) <= OLDEST_GLIBC_MINOR, wheel.name
 
 
 def test_wheel_holds_libraries_headers_config_and_program(wheel):
@@ -93,6 +95,11 @@ def exported_symbols(library: Path) -> list[str]:
     return [line.split()[-1] for line in run(["nm", "-D", "--defined-only", library]).splitlines()]
 
 
+def needed_symbol_versions(library: Path, prefix: str) -> set[tuple[int, ...]]:
+    names = re.findall(prefix + r"_([\d.]+)", run(["nm", "-D", "--undefined-only", library]))
+    return {tuple(int(part) for part in name.split(".")) for name in names}
+
+
 def package_folder(python: Path) -> Path:
     return Path(run_python(python, "import codetta, os; print(os.path.dirname(codetta.__file__))").strip())
 
@@ -103,6 +110,12 @@ def test_only_codettas_own_symbols_are_exported(installed, name):
     assert symbols, "nothing is exported"
     foreign = [symbol for symbol in symbols if not re.match(r"_ZNK?[OR]?7codetta|_ZT[VIST]N7codetta|_ZThn\d+_N7codetta|codetta_", symbol)]
     assert foreign == []
+
+
+@pytest.mark.parametrize("name", ["libcodetta.so", "libcodetta_runtime.so", "_codetta.abi3.so", "bin/codetta"])
+def test_runs_on_glibc_2_34(installed, name):
+    assert max(needed_symbol_versions(package_folder(installed) / name, "GLIBC")) <= (2, OLDEST_GLIBC_MINOR)
+    assert max(needed_symbol_versions(package_folder(installed) / name, "GLIBCXX"), default=(0,)) <= (3, 4, 29)
 
 
 def test_module_exports_its_init_function_alone(installed):
