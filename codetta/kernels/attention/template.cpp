@@ -58,6 +58,10 @@ bool reads_whole_rows(const Problem& p, const Read& r) {
     return r.access.guard.empty();
 }
 
+int64_t vector_lanes(const base::Target& target, const gemm::X86Config& c) {
+    return target.vector_bits / 8 / (c.dtype == DType::f64 ? 8 : 4); // of the accumulator
+}
+
 base::Verdict plan_of(const Problem& p, const base::Target& target, Plan& plan) {
     const auto products = problem::contractions(p);
     if (products.size() < 2) return base::Verdict::no("fewer than two products");
@@ -98,6 +102,9 @@ base::Verdict plan_of(const Problem& p, const base::Target& target, Plan& plan) 
             a_dtype = made.a->dtype;
         }
         if (const base::Verdict fits = gemm::configure(target, a_dtype, b->dtype, c.accumulator, made.config); !fits) return fits;
+        // Columns of less than half a panel: narrower panels, or the rest is computed for nothing.
+        while (made.config.nr > 2 * vector_lanes(target, made.config) && p.facts.range(p.axis(made.n).extent).hi <= made.config.nr / 2)
+            made.config.nr /= 2;
         plan.products.emplace(c.stage.value, std::move(made));
     }
     return base::Verdict::yes();
@@ -161,7 +168,8 @@ private:
             gemm::pack_panel(b_, v, format, from, i * format.width, panel);
         });
         panels_.emplace(stage, panels);
-        if (!product.a || product.a->dtype != product.config.dtype || b_.facts().divisor(v.k) % product.config.group != 0)
+        const DType have = product.a ? product.a->dtype : p_.stages[product.a_stage].dtype();
+        if (have != product.config.dtype || b_.facts().divisor(v.k) % product.config.group != 0)
             converted_.emplace(
                 stage, b_.scratch("rows", product.config.dtype, tile::make_layout({product.config.mr * gemm::converted_row(v.k)}, {1})));
     }
