@@ -81,22 +81,23 @@ def random_cases(count: int, seed: int) -> list[dict]:
     return made
 
 
-def judge(session, rows: list) -> None:
+def judge(session, runs: list[list]) -> None:
     from harness.report import Bar
+
+    def those(wanted) -> list[list]:
+        return [[r for r in rows if wanted(r.case)] for rows in runs]
 
     for group, (ours, rivals) in session.groups.items():
         for dtype in DTYPES:
-            mine = [r for r in rows if r.case["dtype"] == dtype and not r.case.get("random")]
             name = f"linear {dtype} {group}"
-            session.verdict(Bar(name, BARS[dtype, group], WORST_ROW).judge(mine, ours, rivals))
+            listed = lambda c, d=dtype: c["dtype"] == d and not c.get("random")  # noqa: E731
+            session.verdict(Bar(name, BARS[dtype, group], WORST_ROW).judge(those(listed), ours, rivals))
             for shape in SHAPES:
-                part = [r for r in mine if (r.case["m"], r.case["n"], r.case["k"]) == shape]
+                part = those(lambda c: listed(c) and (c["m"], c["n"], c["k"]) == shape)
                 session.verdict(Bar(f"{name} {'x'.join(map(str, shape))}", WORST_MEAN).judge(part, ours, rivals))
             for epilogue in EPILOGUES:
-                part = [r for r in mine if r.case["epilogue"] == epilogue]
-                session.verdict(Bar(f"{name} {epilogue}", WORST_MEAN).judge(part, ours, rivals))
-        drawn = [r for r in rows if r.case.get("random")]
-        session.verdict(Bar(f"linear f32 {group}, random shapes", RANDOM_BAR).judge(drawn, ours, rivals))
+                session.verdict(Bar(f"{name} {epilogue}", WORST_MEAN).judge(those(lambda c: listed(c) and c["epilogue"] == epilogue), ours, rivals))
+        session.verdict(Bar(f"linear f32 {group}, random shapes", RANDOM_BAR).judge(those(lambda c: c.get("random")), ours, rivals))
 
 
 def main() -> int:
@@ -113,7 +114,7 @@ def main() -> int:
     cases = [case_of(d, s, e) for e in epilogues for d in dtypes for s in SHAPES] + random_cases(options.random, options.seed)
     rows = session.run(cases, session.engines(), work_of)
     session.print_tables(rows)
-    judge(session, rows)
+    judge(session, [rows])
     return session.finish()
 
 
