@@ -72,12 +72,14 @@ def run_bench(bench: str, arguments: list[str], count: int, folder: Path) -> lis
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, epilog="Unknown arguments go to the bench that --run starts.")
+    parser = argparse.ArgumentParser(description=__doc__, epilog="What stands behind -- goes to the bench that --run starts.")
     parser.add_argument("files", nargs="*", type=Path, help="what --json of a bench wrote, one file a run")
     parser.add_argument("--run", choices=("linear", "models"), help="make the runs now")
     parser.add_argument("--count", type=int, default=RUNS)
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the page here, as bench/results/DATE_MACHINE_BENCH.md")
-    options, arguments = parser.parse_known_args()
+    given = sys.argv[1:]
+    here = given.index("--") if "--" in given else len(given)
+    options, arguments = parser.parse_args(given[:here]), given[here + 1 :]
     if bool(options.files) == bool(options.run):
         parser.error("give either files or --run")
     with tempfile.TemporaryDirectory() as folder:
