@@ -205,6 +205,7 @@ struct Dims {
 Dims dims_of(const NodeView& n, const char* side, size_t operand) {
     auto listed = [&](const std::string& name) {
         std::vector<size_t> result;
+        CODETTA_USER_CHECK(n.input(operand).rank() > 0 || n.integers(name).empty(), "a 0-d operand has no dimension");
         for (int64_t d : n.integers(name)) result.push_back(dimension(d, n.input(operand).rank()));
         return result;
     };

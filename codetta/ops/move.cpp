@@ -192,6 +192,7 @@ OpDef roll() {
                  std::vector<int64_t> dims = n.integers("dims");
                  for (size_t k = 0; k < dims.size(); ++k) {
                      size_t d = dimension(dims[k], index.size());
+                     if (index.empty()) continue;
                      c[d] = n.input(0).shape[d].is(1) ? Expr(0) : sym::mod(c[d] - shifts[k], positive(n.input(0).shape[d], n.facts()));
                  }
                  return Where{c};
@@ -210,7 +211,7 @@ OpDef flip() {
                               std::vector<Expr> c = index;
                               for (int64_t k : n.integers("dims")) {
                                   size_t d = dimension(k, index.size());
-                                  c[d] = n.input(0).shape[d] - 1 - c[d];
+                                  if (!index.empty()) c[d] = n.input(0).shape[d] - 1 - c[d];
                               }
                               return Where{c};
                           },
@@ -318,6 +319,7 @@ OpDef select_backward() {
                       .shape =
                           [](const NodeView& n) {
                               std::vector<Expr> sizes = n.exprs("sizes");
+                              CODETTA_USER_CHECK(!sizes.empty(), "a 0-d tensor has no dimension to select from");
                               std::vector<Expr> want = shape_without(sizes, {dimension(n.integer("dim"), sizes.size())}, false);
                               CODETTA_USER_CHECK(n.input(0).shape == want, "grad is {}, not {}", shape_text(n.input(0).shape),
                                                  shape_text(want));

@@ -80,6 +80,7 @@ OpDef select_scatter() {
     return updated_copy(
         "select_scatter", "(x, source) dim: int, index: expr", "aten.select_scatter: x with one index of a dimension replaced by source.",
         [](const NodeView& n) {
+            CODETTA_USER_CHECK(n.input(0).rank() > 0, "a 0-d tensor has no dimension to select from");
             check_source(n, shape_without(n.input(0).shape, {dimension(n.integer("dim"), n.input(0).rank())}, false));
         },
         [](Lowering& low, const NodeView& n) {

@@ -175,22 +175,24 @@ std::vector<OpDef> view_ops() {
                        },
                    .samples = {"f32[5, 3]; start=1, end=4", "bf16[2, 7]; dim=1, start=1, step=2", "i64[6]; start=-4, end=-1",
                                "f32[4]; start=2, end=100", "f32[4, 2]; start=3, end=2"}}),
-        access_op(
-            {.name = "select",
-             .signature = "(x) dim: int, index: expr",
-             .summary = "aten.select: one index of a dimension, which goes away.",
-             .shape =
-                 [](const NodeView& n) { return shape_without(n.input(0).shape, {dimension(n.integer("dim"), n.input(0).rank())}, false); },
-             .where =
-                 [](const NodeView& n, const std::vector<Expr>& index) {
-                     TensorType x = n.input(0);
-                     size_t dim = dimension(n.integer("dim"), x.rank());
-                     std::vector<Expr> coordinates = index;
-                     const Selected at = select_index(n, x.shape[dim]);
-                     coordinates.insert(coordinates.begin() + static_cast<std::ptrdiff_t>(dim), at.index);
-                     return Where{coordinates, {}, 0, at.checks};
-                 },
-             .samples = {"f32[3, 4]; dim=0, index=1", "bf16[3, 4]; dim=-1, index=-2", "i64[5]; dim=0, index=4"}}),
+        access_op({.name = "select",
+                   .signature = "(x) dim: int, index: expr",
+                   .summary = "aten.select: one index of a dimension, which goes away.",
+                   .shape =
+                       [](const NodeView& n) {
+                           CODETTA_USER_CHECK(n.input(0).rank() > 0, "a 0-d tensor has no dimension to select from");
+                           return shape_without(n.input(0).shape, {dimension(n.integer("dim"), n.input(0).rank())}, false);
+                       },
+                   .where =
+                       [](const NodeView& n, const std::vector<Expr>& index) {
+                           TensorType x = n.input(0);
+                           size_t dim = dimension(n.integer("dim"), x.rank());
+                           std::vector<Expr> coordinates = index;
+                           const Selected at = select_index(n, x.shape[dim]);
+                           coordinates.insert(coordinates.begin() + static_cast<std::ptrdiff_t>(dim), at.index);
+                           return Where{coordinates, {}, 0, at.checks};
+                       },
+                   .samples = {"f32[3, 4]; dim=0, index=1", "bf16[3, 4]; dim=-1, index=-2", "i64[5]; dim=0, index=4"}}),
         access_op({.name = "alias",
                    .signature = "(x)",
                    .summary = "aten.alias, detach: x itself.",
