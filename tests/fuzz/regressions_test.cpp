@@ -255,6 +255,19 @@ TEST(FoundByRandomGraphs, AConstantIsReturnedAsATensorOfItsOwn) {
     EXPECT_EQ(run(constant + "  %0: f32[2] = neg(%c)\n  return %0, %0\n}\n", x), (std::vector<double>{-1, -2}));
 }
 
+TEST(FoundByRandomGraphs, ZeroDimensions) {
+    for (const char* op : {"flip(%x, dims=[0])", "roll(%x, shifts=[3], dims=[-1])", "softmax(%x, dim=0)", "neg(%x)"}) {
+        const std::string text = fmt::format("graph g(%x: f32[]) {{\n  %0: f32[] = {}\n  return %0\n}}\n", op);
+        EXPECT_EQ(run(text, {floats({}, {5})}), std::vector<double>{op[0] == 's' ? 1.0 : op[0] == 'n' ? -5.0 : 5.0}) << op;
+    }
+    for (const char* op : {"select(%x, dim=0, index=0)", "select_scatter(%x, %x, dim=0, index=0)", "slice(%x, dim=0)",
+                           "select_backward(%x, sizes=[], dim=0, index=0)", "unfold(%x, dim=0, size=1, step=1)", "cat(%x, %x)",
+                           "dot_general(%x, %x, a_batch=[], b_batch=[], a_contract=[0], b_contract=[0])"}) {
+        const std::string text = fmt::format("graph g(%x: f32[]) {{\n  %0: f32[] = {}\n  return %0\n}}\n", op);
+        EXPECT_THROW(graph::verify(graph::parse_graph(text), ops::list()), base::UserError) << op;
+    }
+}
+
 TEST(FoundByRandomGraphs, NumbersThatAnOpDoesNotTake) {
     const auto is_refused = [](const std::string& node) {
         try {

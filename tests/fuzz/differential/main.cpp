@@ -96,13 +96,16 @@ private:
         int status = 0;
         waitpid(child, &status, 0);
         if (WIFSIGNALED(status)) {
-            std::string text;
-            try {
-                text = graph::to_string(make_random_graph(ops_, templates_, seed).graph);
-            } catch (const std::exception& e) {
-                text = e.what();
-            }
-            say("seed {}: signal {} ({})\n{}\n", seed, WTERMSIG(status), strsignal(WTERMSIG(status)), text);
+            say("seed {}: signal {} ({})\n", seed, WTERMSIG(status), strsignal(WTERMSIG(status)));
+            if (const pid_t printer = fork(); printer == 0) { // making it may be what fails
+                try {
+                    say("{}\n", graph::to_string(make_random_graph(ops_, templates_, seed).graph));
+                } catch (const std::exception& e) {
+                    say("{}\n", e.what());
+                }
+                _exit(0);
+            } else
+                waitpid(printer, nullptr, 0);
         }
         return WIFEXITED(status) && WEXITSTATUS(status) == 0;
     }
