@@ -79,11 +79,13 @@ void X86Statements::copy_tiles(const tile::Copy& s) {
         CODETTA_CHECK(d.strides[1] == *pitch * (*d.strides[0].constant() / columns),
                       "the rows of a tile must lie at one distance in memory");
     llvm::Value* bytes = kernel.integers.emit(*pitch * scalar::bytes(dtype));
+    const tile::Atom& atom = kernel.atoms.get(s.atom);
+    const auto id = llvm::Intrinsic::lookupIntrinsicID(atom.spelling.text);
+    CODETTA_CHECK(id != llvm::Intrinsic::not_intrinsic, "LLVM has no intrinsic '{}' (atom '{}')", atom.spelling.text, atom.name);
     Plan plan{{dims.tiles}, -1, 1, std::vector<bool>(dims.tiles.size(), false), 1};
     run(kernel, plan, [&](const std::vector<Offset>& at, int) {
         llvm::Value* number = ir.b.getInt8(static_cast<uint8_t>(tile_number(registers, at[0].constant)));
-        ir.call(load ? llvm::Intrinsic::x86_tileloadd64 : llvm::Intrinsic::x86_tilestored64, {},
-                {number, memory.address(moved(memory.access(mem), at[1])), bytes});
+        ir.call(id, {}, {number, memory.address(moved(memory.access(mem), at[1])), bytes});
     });
 }
 

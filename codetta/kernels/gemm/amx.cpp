@@ -4,6 +4,7 @@
 
 #include "codetta/base/error.h"
 #include "codetta/kernels/gemm/amx_tiles.h"
+#include "codetta/kernels/gemm/dots.h"
 #include "codetta/kernels/lanes.h"
 #include "codetta/kernels/nest/emit.h"
 #include "codetta/scalar/dtype.h"
@@ -27,7 +28,7 @@ bool can_swap(const Problem& p, const View& v) {
 namespace {
 
 constexpr int64_t kMostSwappedRows = 128; // with more rows, packing the columns costs less than reading them as they lie again and again
-constexpr int64_t kMostPanelBytes = 512 << 10; // that a task packs for itself: half of a small second cache
+constexpr int64_t kMostStepsInFirstCache = 24; // of k, of a panel of columns: 48 KiB
 constexpr int64_t kLeastDepth = 16;            // a shorter sum leaves most of a tile empty
 
 base::Verdict match_template(const Problem& p, const BuildContext& context) {
@@ -51,8 +52,7 @@ public:
     Candidate build() {
         const sym::Range rows = p_.facts.range(v_.m);
         const bool swaps = !frozen() && can_swap(p_, v_), reads_rows = rows.lo <= 1 && !frozen();
-        if (reads_rows)
-            add(1, {{}, {nest::emit(p_, nest::schedule(p_, context_.target->vector_bits), "gemv_" + context_.target->name)}, {}});
+        if (reads_rows) add(1, row_by_row());
         if (rows.lo <= kRows && rows.hi > (reads_rows ? 1 : -1)) add(kRows, swaps ? swapped(1) : straight(1));
         if (swaps && rows.lo <= kMostSwappedRows && rows.hi > kRows) add(kMostSwappedRows, swapped(2));
         if (rows.hi > (swaps ? kMostSwappedRows : kRows)) add(sym::kUnbounded, straight(2));
@@ -78,6 +78,12 @@ private:
         return std::max<int64_t>(sym::evaluate(e, context_.hints), 1);
     }
 
+    Variant row_by_row() const {
+        const int vector_bits = context_.target->vector_bits;
+        if (can_dot(v_)) return {{}, {emit_dots(p_, v_, vector_bits / 32, 1)}, {}};
+        return {{}, {nest::emit(p_, nest::schedule(p_, vector_bits), "gemv_" + context_.target->name)}, {}};
+    }
+
     // How the work is shared out: tasks enough for the threads, but not so small that filling and draining the pipeline counts.
     void share_out(Config& c) const {
         if (v_.m_axis && is_sequential(p_, *v_.m_axis)) c.all_rows = true; // writes in the order of the rows
@@ -90,9 +96,10 @@ private:
         const int64_t wanted = 4 * std::max(context_.threads, 1);
         c.group = 8;
         while (c.group > 1 && (blocks * batches * ((columns + c.group - 1) / c.group) < wanted ||
-                               (!c.columns_packed && c.group * steps * (4 * kTileElements) > kMostPanelBytes)))
+                               (!c.columns_packed && c.group * steps * (4 * kTileElements) > context_.target->l2_bytes / 2)))
             c.group /= 2;
         c.prefetch = std::clamp<int64_t>((2 * kRows + in_block - 1) / in_block, 1, 2 * kRows);
+        c.columns_once = !c.swapped && steps > kMostStepsInFirstCache;
         c.unit = c.swapped ? 4 : std::clamp<int64_t>((width + steps - 1) / steps, 1, 4);
     }
 

@@ -64,7 +64,15 @@ public:
             const Expr m_end = b_.let("m_end", sym::min(m0_ + kBlock, v_.m));
             b_.loop("j", first, end, [&](const Expr& j) {
                 columns_begin(j);
-                b_.loop("mt", m0_, m_end, width(), [&](const Expr& mt) { block_of_tiles(j, j - first, mt); });
+                const auto rows = [&](const Depth& depth) {
+                    b_.loop("mt", m0_, m_end, width(), [&](const Expr& mt) { block_of_tiles(j, j - first, mt, depth); });
+                };
+                if (!c_.depth) return rows({0, whole_, {}, {}});
+                const Expr last = sym::max(sym::ceil_div(whole_, c_.depth) - 1, 0);
+                b_.loop("kb", 0, last + 1, [&](const Expr& kb) {
+                    rows({b_.let("from", kb * c_.depth), b_.let("to", sym::min(kb * c_.depth + c_.depth, whole_)), sym::eq(kb, 0),
+                          sym::eq(kb, last)});
+                });
             });
         };
         if (c_.all_rows)
@@ -107,47 +115,76 @@ private:
     }
 
     // --- one block of tiles
+    // Steps of k that are summed at once, and when they are the first and the last of a sum; no conditions: always.
+    struct Depth {
+        Expr from, to;
+        std::optional<sym::Condition> first, last;
+    };
+
     // number: of the columns j in this task
-    void block_of_tiles(const Expr& j, const Expr& number, const Expr& mt) {
+    void block_of_tiles(const Expr& j, const Expr& number, const Expr& mt, const Depth& depth) {
         const Expr block = sym::floor_div(mt, width());
         const Expr rows = c_.swapped ? Expr(0) : b_.let("rows", block * block_elements(v_.k, c_.row_tiles));
         const Expr panel = b_.let("panel", (c_.swapped ? block : c_.columns_packed ? j : number) * block_elements(v_.k, c_.column_tiles));
         std::vector<tile::View> sums;
         for (int64_t t = 0; t < c_.row_tiles * c_.column_tiles; ++t) {
             sums.push_back(b_.tmm("sum", DType::f32, tile::row_major(std::vector<int64_t>{kRows, kRows})));
-            b_.fill(sums.back(), 0);
+            if (!depth.first) b_.fill(sums.back(), 0);
         }
-        const auto step = [&](const Expr& p, bool in_tail, const Builder::Body& meanwhile) {
+        if (depth.first)
+            b_.when(
+                {*depth.first},
+                [&] {
+                    for (const tile::View& sum : sums) b_.fill(sum, 0);
+                },
+                [&] {
+                    for (size_t t = 0; t < sums.size(); ++t) b_.copy(partial_view(block, t), sums[t], {.atom = "amx.tileload_once_f32"});
+                });
+        const auto step = [&](const Expr& p, bool in_tail, const std::function<void(int64_t slot)>& meanwhile) {
             std::vector<tile::View> a, b;
             for (int64_t t = 0; t < c_.row_tiles; ++t) {
                 a.push_back(b_.tmm("a", DType::bf16, tile::row_major(std::vector<int64_t>{kRows, kDepth})));
-                b_.copy(row_view(rows, t, p, in_tail), a.back(), {.atom = "amx.tileload_bf16"});
+                b_.copy(row_view(rows, t, p, in_tail), a.back(), {.atom = c_.rows_once ? "amx.tileload_once_bf16" : "amx.tileload_bf16"});
             }
             for (int64_t t = 0; t < c_.column_tiles; ++t) {
                 b.push_back(b_.tmm("b", DType::bf16, column_tile(columns_, 0).layout));
-                b_.copy(column_tile(columns_, panel + (p * c_.column_tiles + t) * kTileElements), b.back(), {.atom = "amx.tileload_bf16"});
-                for (int64_t r = 0; r < c_.row_tiles; ++r)
+                b_.copy(column_tile(columns_, panel + (p * c_.column_tiles + t) * kTileElements), b.back(),
+                        {.atom = c_.columns_once ? "amx.tileload_once_bf16" : "amx.tileload_bf16"});
+                for (int64_t r = 0; r < c_.row_tiles; ++r) {
                     b_.mma("amx.tdpbf16ps", sums[static_cast<size_t>(r * c_.column_tiles + t)], a[static_cast<size_t>(r)], b.back());
-                if (t == 0) meanwhile();
+                    meanwhile(t * c_.row_tiles + r);
+                }
             }
         };
-        const Expr units = sym::ceil_div(rows_left_, c_.unit), covered = b_.let("covered", sym::min(units, whole_));
-        b_.loop("p", 0, covered, [&](const Expr& p) {
+        const Expr units = sym::ceil_div(rows_left_, c_.unit), covered = b_.let("covered", sym::min(units, depth.to - depth.from));
+        b_.loop("p", depth.from, depth.from + covered, [&](const Expr& p) {
             prefetch(j, mt, p);
-            step(p, false, [&] { epilogue_unit(p); });
+            step(p, false, [&](int64_t slot) { epilogue_unit(p - depth.from, slot); });
         });
-        b_.loop("p", covered, whole_, [&](const Expr& p) {
+        b_.loop("p", depth.from + covered, depth.to, [&](const Expr& p) {
             prefetch(j, mt, p);
-            step(p, false, [] {});
+            step(p, false, [](int64_t) {});
         });
         b_.loop("u", covered, sym::ceil_div(rows_left_, c_.unit), [&](const Expr& u) { epilogue_unit(u); });
-        if (tail_.buffer.valid()) b_.when({sym::lt(whole_, steps_)}, [&] { step(whole_, true, [] {}); });
-        for (int64_t r = 0; r < c_.row_tiles; ++r)
-            for (int64_t t = 0; t < c_.column_tiles; ++t)
-                b_.copy(sums[static_cast<size_t>(r * c_.column_tiles + t)], sum_view(r * kRows, t), {.atom = "amx.tilestore_f32"});
-        b_.set(row_, mt);
-        b_.set(column_, n0_);
-        b_.set(rows_left_, sym::min(v_.m - mt, width()));
+        const auto finish = [&] {
+            if (tail_.buffer.valid()) b_.when({sym::lt(whole_, steps_)}, [&] { step(whole_, true, [](int64_t) {}); });
+            for (int64_t r = 0; r < c_.row_tiles; ++r)
+                for (int64_t t = 0; t < c_.column_tiles; ++t)
+                    b_.copy(sums[static_cast<size_t>(r * c_.column_tiles + t)], sum_view(r * kRows, t), {.atom = "amx.tilestore_f32"});
+            b_.set(row_, mt);
+            b_.set(column_, n0_);
+            b_.set(rows_left_, sym::min(v_.m - mt, width()));
+        };
+        if (!depth.last) return finish();
+        b_.when({*depth.last}, finish, [&] {
+            for (size_t t = 0; t < sums.size(); ++t) b_.copy(sums[t], partial_view(block, t), {.atom = "amx.tilestore_f32"});
+            b_.set(rows_left_, 0);
+        });
+    }
+
+    tile::View partial_view(const Expr& block, size_t tile) const { // of a sum that is not complete
+        const Expr number = (block - sym::floor_div(m0_, width())) * (c_.row_tiles * c_.column_tiles) + static_cast<int64_t>(tile);
+        return {partial_.buffer, partial_.offset + number * (kRows * kRows), tile::row_major(std::vector<int64_t>{kRows, kRows}), {}};
     }
 
     tile::View row_view(const Expr& rows, int64_t t, const Expr& p, bool in_tail) const {
@@ -182,6 +219,10 @@ private:
 
     void start_pipeline() {
         sums_ = b_.scratch("sums", DType::f32, tile::make_layout({c_.row_tiles * kRows * pitch()}, {1}));
+        if (c_.depth) {
+            const Expr rows = c_.all_rows ? sym::min(sym::ceil_div(v_.m, width()) * width(), kBlock) : Expr(kBlock);
+            partial_ = b_.scratch("partial", DType::f32, tile::make_layout({rows * kLanes}, {1}));
+        }
         if (c_.swapped) straight_ = b_.scratch("straight", DType::f32, tile::make_layout({kTurned * kLanes}, {1}));
         row_ = b_.var("row_before", 0, 0, sym::max(v_.m, 1));
         column_ = b_.var("column_before", 0, 0, sym::max(v_.n, 1));
@@ -199,9 +240,15 @@ private:
         b_.loop("u", 0, sym::ceil_div(rows_left_, c_.unit), [&](const Expr& u) { epilogue_unit(u); });
     }
 
-    void epilogue_unit(const Expr& u) {
-        if (c_.swapped) return straighten(u);
+    // The rows of unit u: all, or those that come after product `slot` of a step.
+    void epilogue_unit(const Expr& u, std::optional<int64_t> slot = {}) {
+        if (c_.swapped) {
+            if (slot.value_or(0) == 0) straighten(u);
+            return;
+        }
+        const int64_t slots = c_.row_tiles * c_.column_tiles;
         for (int64_t q = 0; q < c_.unit; ++q) {
+            if (slot && q % slots != *slot) continue;
             const Expr r = u * c_.unit + q;
             const auto row = [&] { epilogue_of(r, tile::View{sums_.buffer, sum_view(r, 0).offset, tile::make_layout({kLanes}, {1}), {}}); };
             if (c_.unit == 1)
@@ -243,7 +290,7 @@ private:
     Expr steps_, whole_; // of k: all, and those that a tile can read in place
     Expr m0_, n0_;
     Expr row_, column_, rows_left_; // where the block before lies, and what it is of
-    tile::View rows_, columns_, unpacked_, tail_, sums_, straight_;
+    tile::View rows_, columns_, unpacked_, tail_, sums_, straight_, partial_;
 };
 
 } // namespace

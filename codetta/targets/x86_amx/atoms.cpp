@@ -10,7 +10,8 @@ using tile::Space;
 
 namespace {
 
-tile::Atom tile_copy(std::string name, DType dtype, bool load) {
+// `once`: data that will not be read again soon are kept out of the first cache (TILELOADDT1).
+tile::Atom tile_copy(std::string name, DType dtype, bool load, bool once = false) {
     const int64_t columns = 64 / scalar::bytes(dtype);
     tile::Atom atom;
     atom.name = std::move(name);
@@ -18,7 +19,8 @@ tile::Atom tile_copy(std::string name, DType dtype, bool load) {
     atom.required = {"amx_tile"};
     atom.a = {load ? Space::gmem : Space::tmm, dtype, {16, columns}, {}};
     atom.d = {load ? Space::tmm : Space::gmem, dtype, {16, columns}, {}};
-    atom.spelling = {tile::Spelling::Kind::intrinsic, load ? "llvm.x86.tileloadd64" : "llvm.x86.tilestored64", "", true};
+    atom.spelling = {tile::Spelling::Kind::intrinsic,
+                     load ? (once ? "llvm.x86.tileloaddt164" : "llvm.x86.tileloadd64") : "llvm.x86.tilestored64", "", true};
     return atom;
 }
 
@@ -37,10 +39,9 @@ tile::Atom product_bf16() {
 
 std::vector<tile::Atom> x86_amx_atoms() {
     return {
-        tile_copy("amx.tileload_bf16", DType::bf16, true),
-        tile_copy("amx.tileload_f32", DType::f32, true),
-        tile_copy("amx.tilestore_f32", DType::f32, false),
-        product_bf16(),
+        tile_copy("amx.tileload_bf16", DType::bf16, true), tile_copy("amx.tileload_once_bf16", DType::bf16, true, true),
+        tile_copy("amx.tileload_f32", DType::f32, true),   tile_copy("amx.tileload_once_f32", DType::f32, true, true),
+        tile_copy("amx.tilestore_f32", DType::f32, false), product_bf16(),
     };
 }
 
