@@ -77,21 +77,28 @@ private:
         return p_.buffer(v.buffer);
     }
 
+    int64_t elements(const layout::Layout& l) const {
+        constexpr int64_t most = 1 << 20;
+        int64_t count = 1;
+        for (const Leaf& leaf : leaves(l)) {
+            const auto extent = leaf.extent.constant();
+            demand(extent && *extent > 0, "the extent {} is not static", sym::to_string(leaf.extent));
+            demand(*extent <= most && count * *extent <= most, "a view of more than {} elements", most);
+            count *= *extent;
+        }
+        return count;
+    }
     void read(const View& v) const {
         const Buffer& b = buffer(v);
         demand(b.parameter || live_.contains(v.buffer.value), "`{}` is not allocated here", b.name);
         use(v.offset);
         if (b.space == Space::tensormap) return;
-        int64_t size = 1;
+        elements(v.layout);
         Expr last = 0;
         for (const Leaf& leaf : leaves(v.layout)) {
-            demand(leaf.extent.constant().has_value() && *leaf.extent.constant() > 0, "extent {} of a view of `{}` is not static",
-                   sym::to_string(leaf.extent), b.name);
             use(leaf.stride);
-            size *= *leaf.extent.constant();
             last = last + (leaf.extent - 1) * leaf.stride;
         }
-        demand(size <= 1 << 20, "a view of {} elements", size);
         demand(v.swizzle.bits == 0 || b.space == Space::smem, "only shared memory is swizzled");
         auto elements = b.elements.constant();
         if (b.space == Space::gmem || !elements) return;
@@ -109,11 +116,11 @@ private:
         demand(!buffer(v).parameter || buffer(v).written, "`{}` is not marked written", buffer(v).name);
     }
     void barrier(const View& v) const {
-        demand(buffer(v).space == Space::barrier && static_size(v.layout) == 1, "one barrier is wanted");
+        demand(buffer(v).space == Space::barrier && elements(v.layout) == 1, "one barrier is wanted");
         read(v);
     }
     scalar::DType dtype(const View& v) const { return buffer(v).dtype; }
-    int64_t size(const View& v) const { return static_size(v.layout); }
+    int64_t size(const View& v) const { return elements(v.layout); }
 
     void block(const Block& body) {
         auto names = scope_;
@@ -238,7 +245,7 @@ private:
         demand(source == destination, "{} elements are copied to {}", source, destination);
         for (const Limit& l : c.limits) {
             use(l.limit);
-            demand(static_size(l.coordinate) == size(c.source), "a limit speaks of {} elements, the copy of {}", static_size(l.coordinate),
+            demand(elements(l.coordinate) == size(c.source), "a limit speaks of {} elements, the copy of {}", elements(l.coordinate),
                    size(c.source));
         }
     }
@@ -319,7 +326,7 @@ private:
             return;
         }
         demand(m.d.layout.rank() == 2 && m.a.layout.rank() == 2 && m.b.layout.rank() == 2, "d (m, n), a (m, k) and b (n, k) are wanted");
-        auto extent = [](const View& v, size_t mode) { return static_size(v.layout.mode(mode)); };
+        auto extent = [&](const View& v, size_t mode) { return elements(v.layout.mode(mode)); };
         demand(extent(m.a, 0) == extent(m.d, 0) && extent(m.b, 0) == extent(m.d, 1) && extent(m.a, 1) == extent(m.b, 1),
                "the shapes of d, a and b do not fit");
         demand(extent(m.d, 0) % a.d.shape[0] == 0 && extent(m.d, 1) % a.d.shape[1] == 0 && extent(m.a, 1) % a.a.shape[1] == 0,
