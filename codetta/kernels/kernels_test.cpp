@@ -210,6 +210,12 @@ const std::vector<Case>& cases() {
   acc: f32[m, n] = sum(k) f32(x[m, k]) * f32(w[n, k]) -> out[m, n]
 )",
          {{}}},
+        {"tiles_deep", R"(problem p(m = 70, n = 36, k = s0) where s0 >= 1
+  x: bf16[m, k] in
+  w: bf16[n, k] in frozen
+  out: f32[m, n] out
+  acc: f32[m, n] = sum(k) f32(x[m, k]) * f32(w[n, k]) -> out[m, n]
+)", {{{"s0", 512}}, {{"s0", 1057}}, {{"s0", 40}}}},
         {"tiles_as_they_lie",
          R"(problem p(m = s0, n = s1, k = s2) where s0 >= 1, s1 >= 40, s2 >= 20
   x: bf16[m, k] in
@@ -383,10 +389,10 @@ TEST(Kernels, TheFirstTemplateThatMatchesIsTheOneMeant) {
     std::map<std::string, std::string, std::less<>> meant = {{"attention", "attention"}};
     for (const char* name :
          {"product", "linear_gelu_frozen", "few_rows", "few_rows_bf16", "dots_bf16", "long_sum_in_parts", "product_bf16", "product_bf16_frozen", "long_sum",
-          "batched_nn", "tiles_frozen", "tiles_whole", "tiles_as_they_lie", "tiles_of_columns", "tiles_turned", "tiles_batched"})
+          "batched_nn", "tiles_frozen", "tiles_whole", "tiles_deep", "tiles_as_they_lie", "tiles_of_columns", "tiles_turned", "tiles_batched"})
         meant[name] = "gemm";
     expect_first("x86_avx512", meant);
-    for (const char* name : {"few_rows_bf16", "product_bf16", "product_bf16_frozen", "tiles_frozen", "tiles_whole", "tiles_as_they_lie",
+    for (const char* name : {"few_rows_bf16", "product_bf16", "product_bf16_frozen", "tiles_frozen", "tiles_whole", "tiles_deep", "tiles_as_they_lie",
                              "tiles_of_columns", "tiles_turned", "tiles_batched"})
         meant[name] = "gemm_amx";
     expect_first("x86_amx", meant);

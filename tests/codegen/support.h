@@ -29,8 +29,12 @@ using tile::View;
 inline std::vector<base::Target> runnable_targets() {
     const base::Target machine = runtime::detect_machine();
     std::vector<base::Target> result;
-    for (std::string_view name : {"x86_avx2", "x86_avx512"})
-        if (base::can_run(machine, base::make_target(name))) result.push_back(base::select_target(machine, name));
+    for (std::string_view name : {"x86_avx2", "x86_avx512", "x86_amx"}) {
+        if (!base::can_run(machine, base::make_target(name))) continue;
+        result.push_back(base::select_target(machine, name));
+        const std::vector<std::string> needed(result.back().features.begin(), result.back().features.end());
+        runtime::ensure_features(needed);
+    }
     return result;
 }
 

@@ -27,9 +27,9 @@ bool can_swap(const Problem& p, const View& v) {
 
 namespace {
 
-constexpr int64_t kMostSwappedRows = 128; // with more rows, packing the columns costs less than reading them as they lie again and again
-constexpr int64_t kMostStepsInFirstCache = 24; // of k, of a panel of columns: 48 KiB
-constexpr int64_t kLeastDepth = 16;            // a shorter sum leaves most of a tile empty
+constexpr int64_t kMostSwappedRows = 96;   // with more rows, packing the columns costs less than reading them as they lie again and again
+constexpr int64_t kDepthInFirstCache = 16; // steps of k of a panel of columns that stay in the first cache: 32 KiB
+constexpr int64_t kLeastDepth = 16;        // a shorter sum leaves most of a tile empty
 
 base::Verdict match_template(const Problem& p, const BuildContext& context) {
     for (const char* feature : {"amx_tile", "amx_bf16"})
@@ -95,12 +95,16 @@ private:
         const int64_t blocks = c.all_rows ? 1 : (m + kBlock - 1) / kBlock, in_block = (std::min(m, kBlock) + width - 1) / width;
         const int64_t wanted = 4 * std::max(context_.threads, 1);
         c.group = 8;
-        while (c.group > 1 && (blocks * batches * ((columns + c.group - 1) / c.group) < wanted ||
-                               (!c.columns_packed && c.group * steps * (4 * kTileElements) > context_.target->l2_bytes / 2)))
+        while (c.group > 1 &&
+               (blocks * batches * ((columns + c.group - 1) / c.group) < wanted ||
+                (!c.columns_packed && c.group * steps * (4 * kTileElements) > context_.target->l2_bytes / (v_.b.k_stride.is(1) ? 4 : 2))))
             c.group /= 2;
         c.prefetch = std::clamp<int64_t>((2 * kRows + in_block - 1) / in_block, 1, 2 * kRows);
-        c.columns_once = !c.swapped && steps > kMostStepsInFirstCache;
-        c.unit = c.swapped ? 4 : std::clamp<int64_t>((width + steps - 1) / steps, 1, 4);
+        if (c.swapped && in_block <= 2) c.prefetch = 0; // the next rows come by themselves: memory is all that is waited for
+        c.rows_once = !c.swapped;                       // in place they lie too far apart for the second cache's own fetching ahead
+        if (!c.swapped && in_block > 2 && p_.facts.range(steps_of(v_.k)).hi > kDepthInFirstCache) c.depth = kDepthInFirstCache;
+        const int64_t depth = c.depth ? std::min(c.depth, steps) : steps;
+        c.unit = c.swapped ? 4 : std::clamp<int64_t>((width + depth - 1) / depth, 1, 4);
     }
 
     Variant straight(int64_t row_tiles) const {

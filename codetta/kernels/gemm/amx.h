@@ -17,12 +17,12 @@ struct Config {
                           // in temporary 1 (0)
     bool columns_packed = true; // not swapped: the tiles' columns come from temporary 0; else each task packs its panels
     int64_t row_tiles = 2, column_tiles = 2;
-    bool all_rows = false;                       // a task takes all rows of the result, block after block; else one block
-    bool rows_once = true, columns_once = false; // whether their tiles stay out of the first cache
-    int64_t depth = 0;    // steps of k (32 each) summed at once for a block of rows, so that the columns stay in the first cache; 0: all
-    int64_t group = 4;    // blocks of columns that a task takes
-    int64_t unit = 1;     // rows of the epilogue in a step of k
-    int64_t prefetch = 4; // cache lines of the next columns that a step of k asks for
+    bool all_rows = false; // a task takes all rows of the result, block after block; else one block
+    bool rows_once = true; // whether the rows' tiles stay out of the first cache
+    int64_t depth = 0;     // steps of k (32 each) summed at once for a block of rows, so that the columns stay in the first cache; 0: all
+    int64_t group = 4;     // blocks of columns that a task takes
+    int64_t unit = 1;      // rows of the epilogue in a step of k
+    int64_t prefetch = 4;  // cache lines of the next columns that a step of k asks for
 };
 
 // The kernels that fill a temporary: panels of `tiles` tiles of a side that is `count` wide into temporary 0; blocks of rows of a, batch by

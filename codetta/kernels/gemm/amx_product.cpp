@@ -148,8 +148,7 @@ private:
             }
             for (int64_t t = 0; t < c_.column_tiles; ++t) {
                 b.push_back(b_.tmm("b", DType::bf16, column_tile(columns_, 0).layout));
-                b_.copy(column_tile(columns_, panel + (p * c_.column_tiles + t) * kTileElements), b.back(),
-                        {.atom = c_.columns_once ? "amx.tileload_once_bf16" : "amx.tileload_bf16"});
+                b_.copy(column_tile(columns_, panel + (p * c_.column_tiles + t) * kTileElements), b.back(), {.atom = "amx.tileload_bf16"});
                 for (int64_t r = 0; r < c_.row_tiles; ++r) {
                     b_.mma("amx.tdpbf16ps", sums[static_cast<size_t>(r * c_.column_tiles + t)], a[static_cast<size_t>(r)], b.back());
                     meanwhile(t * c_.row_tiles + r);
