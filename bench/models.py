@@ -61,6 +61,8 @@ class Decode(torch.nn.Module):
             model(input_ids=context, past_key_values=self.cache, position_ids=torch.arange(CONTEXT)[None], use_cache=True)
 
     def forward(self, token: torch.Tensor, position: torch.Tensor) -> torch.Tensor:
+        for layer in self.cache.layers:  # a cache counts its tokens in place
+            layer.cumulative_length.fill_(CONTEXT)
         return self.model(input_ids=token, past_key_values=self.cache, position_ids=position, use_cache=True).logits
 
     def exact(self) -> Decode:
