@@ -5,6 +5,7 @@
 
 #include "codetta/kernels/lanes.h"
 #include "codetta/problem/rows.h"
+#include "codetta/scalar/function.h"
 
 namespace codetta::kernels::nest {
 
