@@ -22,7 +22,7 @@ struct StageTime {
 // One region: who runs it and why.
 struct RegionReport {
     std::string name, provider, template_name;
-    std::string ops; // `addmm+gelu model.py:12`
+    std::string ops;                  // `addmm+gelu model.py:12`
     std::vector<std::string> kernels; // of the unconditional variant
     size_t variants = 0;
     std::vector<std::string> not_taken; // `gemm: no product of two operands`

@@ -29,11 +29,11 @@ std::vector<Group> make_groups(const graph::Graph& g, const graph::OpSet& ops);
 
 // What a group is to its neighbours; read off its Problem.
 enum class Shape : uint8_t {
-    view,      // one stage that moves elements of one operand, computing nothing
-    map,       // no reduction, one domain
-    rows,      // reductions or scans whose results are per row
-    product,   // one contraction and stages on its result
-    fixed,     // anything else: attention, scatter, in-place writes: only views of its results join it
+    view,    // one stage that moves elements of one operand, computing nothing
+    map,     // no reduction, one domain
+    rows,    // reductions or scans whose results are per row
+    product, // one contraction and stages on its result
+    fixed,   // anything else: attention, scatter, in-place writes: only views of its results join it
 };
 Shape shape_of(const problem::Problem& p);
 std::string_view to_string(Shape s);

@@ -16,7 +16,8 @@
 //   call
 //     choice
 //       when s0 % 32 == 0, a0 % 64 == 0
-//         launch gemm_a(x, w16, b, y; s0) tasks 96*((s0 + 255) // 256) grain 1 scratch 4096 work 4718592*s0 flops 1536*s0 bytes bf16 label "linear model.py:12"
+//         launch gemm_a(x, w16, b, y; s0) tasks 96*((s0 + 255) // 256) grain 1 scratch 4096 work 4718592*s0 flops 1536*s0 bytes bf16 label
+//         "linear model.py:12"
 //       otherwise
 //         launch gemm_b(x, w16, b, y; s0) tasks 96*((s0 + 255) // 256) grain 1
 //   outputs

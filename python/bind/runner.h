@@ -16,8 +16,8 @@ public:
     virtual void run(std::span<const runtime::Argument> arguments, runtime::OutputAllocator& allocator, runtime::Results& results,
                      const runtime::CallOptions& options) const = 0;
     virtual size_t storage_count() const = 0; ///< how often a run calls the allocator
-    virtual void refresh() {}        ///< forget what was prepared from frozen weights
-    virtual void forget(uint64_t) {} ///< the frozen weight of this token died: free what was prepared from it
+    virtual void refresh() {}                 ///< forget what was prepared from frozen weights
+    virtual void forget(uint64_t) {}          ///< the frozen weight of this token died: free what was prepared from it
     virtual std::string description() const { return {}; }
 };
 

@@ -55,7 +55,8 @@ private:
         try {
             return border_.empty(dtype, shape, strides);
         } catch (nb::python_error& error) {
-            if (!error.matches(PyExc_RuntimeError) || std::string_view(error.what()).find("allocate memory") == std::string_view::npos) throw;
+            if (!error.matches(PyExc_RuntimeError) || std::string_view(error.what()).find("allocate memory") == std::string_view::npos)
+                throw;
             throw base::UserError(fmt::format("no memory for a result: {}[{}]", scalar::to_string(dtype), fmt::join(shape, ", ")),
                                   "call of a compiled graph", "use smaller inputs or a machine with more memory");
         }
