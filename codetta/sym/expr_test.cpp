@@ -91,6 +91,11 @@ TEST(Expr, substitution_is_simultaneous) {
     EXPECT_TRUE(depends_on(e("min(m, n)"), "n"));
 }
 
+TEST(Expr, a_dot_belongs_to_a_name_that_goes_on) {
+    EXPECT_EQ(to_string(parse_expr("a.b+38")), "a.b + 38");
+    EXPECT_THROW(parse_expr("a.b.+38"), base::UserError); // would print as `a.b. + 38`, which is no expression
+}
+
 TEST(Expr, errors_name_the_cause) {
     auto message = [](auto action) {
         try {

@@ -143,20 +143,21 @@ private:
             return inner;
         }
         size_t begin = position_;
-        auto is_start = [](char k) { return (k >= 'A' && k <= 'Z') || (k >= 'a' && k <= 'z') || k == '_' || k == '$'; };
-        if (!is_start(c)) fail("expected an expression");
-        while (position_ < text_.size() &&
-               (is_start(text_[position_]) || (text_[position_] >= '0' && text_[position_] <= '9') || starts_member()))
-            ++position_;
+        if (!is_letter(c)) fail("expected an expression");
+        while (position_ < text_.size() && (is_letter(text_[position_]) || is_digit(text_[position_]) || starts_member())) ++position_;
         std::string name(text_.substr(begin, position_ - begin));
         bool call = position_ < text_.size() && text_[position_] == '(';
         if (call && (name == "min" || name == "max" || name == "ceil_div")) return parse_call(name);
         return Expr::symbol(std::move(name));
     }
 
-    // A dot belongs to a name, but `0..n` and `m..` are ranges.
+    static bool is_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_' || c == '$'; }
+    static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+    // A dot inside a name belongs to it, but `0..n` and `m..` are ranges.
     bool starts_member() const {
-        return text_[position_] == '.' && position_ + 1 < text_.size() && text_[position_ + 1] != '.' && text_[position_ + 1] != ' ';
+        return text_[position_] == '.' && position_ + 1 < text_.size() &&
+               (is_letter(text_[position_ + 1]) || is_digit(text_[position_ + 1]));
     }
 
     Expr parse_call(const std::string& name) {

@@ -72,7 +72,8 @@ void Parser::take_buffer(bool parameter) {
     Token type = lexer_.peek();
     b.dtype = scalar::at_place(lexer_, type, [&] { return scalar::parse_dtype(lexer_.take_name("a dtype")); });
     b.space = word(words::kSpaces, "a space");
-    if (lexer_.accept("box")) {
+    if (b.space == Space::tensormap) {
+        lexer_.expect("box");
         lexer_.expect("(");
         do b.box.push_back(lexer_.take_integer("an extent of the box"));
         while (lexer_.accept(","));
