@@ -84,6 +84,7 @@ StageValue LoopEmitter::allocate(uint32_t stage) {
         } else
             v.relative.push_back(a);
     }
+    if (elements.is(0)) elements = at_.width(); // nothing runs, but views of it are written down
     v.view =
         v.in_scratch ? b_.scratch(st.name, st.dtype(), tile::make_layout({elements}, {1})) : b_.rmem(st.name, st.dtype(), {at_.width()});
     return v;
