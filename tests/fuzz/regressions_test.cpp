@@ -181,6 +181,13 @@ TEST(FoundByRandomGraphs, ScanWhoseRowsLieAcrossLanesWhereItIsRead) {
     EXPECT_EQ(run(text, {floats({4}, {1, 2, 3, 4})}), want);
 }
 
+TEST(FoundByRandomGraphs, ScanOfNothing) {
+    const std::string text =
+        "graph g(%x: f32[0, 3]) {\n  %0: f32[0, 3] = cumsum(%x, dim=-1)\n  %1: f32[0, 1, 3] = view(%0, shape=[0, 1, 3])\n"
+        "  return %1\n}\n";
+    EXPECT_EQ(run(text, {floats({0, 3}, {})}), std::vector<double>{});
+}
+
 TEST(FoundByRandomGraphs, BackwardsOfNormsTakeOperandsOfSeveralDtypes) {
     const auto text = [](const char* t) {
         return fmt::format(
