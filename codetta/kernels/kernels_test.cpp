@@ -291,6 +291,22 @@ const std::vector<Case>& cases() {
   l: f32[b, h, q] = mx[b, h, q] + log(total[b, h, q]) -> lse[b, h, q]
 )",
          {{{"s0", 7}, {"s1", 9}}, {{"s0", 1}, {"s1", 70}}, {{"s0", 53}, {"s1", 5}}}},
+        {"attention_bf16",
+         R"(problem p(b = 2, h = 2, q = s0, k = s1, d = 48, e = 24) where s0 >= 1, s1 >= 1
+  x: bf16[b, q, h, d] in
+  y: bf16[b, k, h, d] in
+  v: bf16[b, k, h, e] in
+  mask: f32[b, k] in
+  out: bf16[b, q, h, e] out
+  score: f32[b, h, q, k] = sum(d) f32(x[b, q, h, d]) * f32(y[b, k, h, d])
+  logit: f32[b, h, q, k] = score[b, h, q, k] * 0.25 + mask[b, k]
+  mx: f32[b, h, q] = max(k) logit[b, h, q, k]
+  w: f32[b, h, q, k] = exp(logit[b, h, q, k] - mx[b, h, q])
+  total: f32[b, h, q] = sum(k) w[b, h, q, k]
+  o: f32[b, h, q, e] = sum(k) w[b, h, q, k] * f32(v[b, k, h, e])
+  z: bf16[b, h, q, e] = bf16(o[b, h, q, e] / total[b, h, q]) -> out[b, q, h, e]
+)",
+         {{{"s0", 14}, {"s1", 9}}, {{"s0", 37}, {"s1", 70}}}},
     };
     return list;
 }
@@ -386,7 +402,7 @@ void expect_first(const char* target, const std::map<std::string, std::string, s
 }
 
 TEST(Kernels, TheFirstTemplateThatMatchesIsTheOneMeant) {
-    std::map<std::string, std::string, std::less<>> meant = {{"attention", "attention"}};
+    std::map<std::string, std::string, std::less<>> meant = {{"attention", "attention"}, {"attention_bf16", "attention"}};
     for (const char* name :
          {"product", "linear_gelu_frozen", "few_rows", "few_rows_bf16", "dots_bf16", "long_sum_in_parts", "product_bf16", "product_bf16_frozen", "long_sum",
           "batched_nn", "tiles_frozen", "tiles_whole", "tiles_deep", "tiles_as_they_lie", "tiles_of_columns", "tiles_turned", "tiles_batched"})

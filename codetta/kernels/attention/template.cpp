@@ -4,6 +4,7 @@
 #include <map>
 
 #include "codetta/base/error.h"
+#include "codetta/kernels/gemm/amx_tiles.h"
 #include "codetta/kernels/gemm/panel.h"
 #include "codetta/kernels/gemm/x86.h"
 #include "codetta/kernels/lanes.h"
@@ -27,6 +28,7 @@ using sym::Expr;
 namespace {
 
 constexpr int64_t kBlockRows = 48;  // rows whose values lie in scratch together
+constexpr int64_t kTileRows = 32;   // the same where products run on tiles: two of them
 constexpr int64_t kChunkRows = 192; // rows of one task: what packing b's panels is shared by
 constexpr int64_t kPad = 64;        // inner extents in scratch are multiples of this
 
@@ -42,6 +44,7 @@ struct Product {
     uint32_t a_stage = 0;
     gemm::Side b;
     gemm::X86Config config;
+    bool tiles = false; // bf16 by bf16 on AMX
     AxisId n, k;
 };
 
@@ -102,6 +105,8 @@ base::Verdict plan_of(const Problem& p, const base::Target& target, Plan& plan) 
             a_dtype = made.a->dtype;
         }
         if (const base::Verdict fits = gemm::configure(target, a_dtype, b->dtype, c.accumulator, made.config); !fits) return fits;
+        made.tiles = target.has("amx_tile") && target.has("amx_bf16") && a_dtype == DType::bf16 && b->dtype == DType::bf16 &&
+                     c.accumulator == DType::f32 && st.dtype() == DType::f32 && (!made.a || made.a->k_stride.is(1));
         // Columns of less than half a panel: narrower panels, or the rest is computed for nothing.
         while (made.config.nr > 2 * vector_lanes(target, made.config) && p.facts.range(p.axis(made.n).extent).hi <= made.config.nr / 2)
             made.config.nr /= 2;
@@ -115,7 +120,10 @@ public:
     Emitter(const Problem& p, const Plan& plan, const base::Target& target)
         : p_(p), plan_(plan), schedule_(schedule(p, plan, target)), b_("attention_" + target.name), bind_(p, b_), at_(p, b_, bind_),
           loops_(p, schedule_, b_, at_) {
-        for (const auto& [stage, product] : plan.products) block_pad_ = std::max(block_pad_, product.config.mr);
+        for (const auto& [stage, product] : plan.products) {
+            block_pad_ = std::max(block_pad_, product.config.mr);
+            if (product.tiles) block_rows_ = kTileRows;
+        }
     }
 
     Kernel run() {
@@ -133,8 +141,8 @@ public:
         for (uint32_t s = 0; s < p_.stages.size(); ++s)
             if (schedule_.stored[s]) memory_.emplace(s, scratch_of(s));
         const Expr begin = b_.let("begin", index.back() * kChunkRows), end = b_.let("end", sym::min(begin + kChunkRows, rows()));
-        b_.loop("block", begin, end, kBlockRows,
-                [&](const Expr& first) { block(first, b_.let("last", sym::min(first + kBlockRows, end))); });
+        b_.loop("block", begin, end, block_rows_,
+                [&](const Expr& first) { block(first, b_.let("last", sym::min(first + block_rows_, end))); });
         return bind_.make(std::move(b_).finish());
     }
 
@@ -160,6 +168,14 @@ private:
         const gemm::PanelFormat format{product.config.nr, product.config.group, product.config.dtype, v.k};
         tile::View from = bind_.operand(product.b.operand);
         from.offset = from.offset + at_.here(product.b.offset);
+        if (product.tiles) {
+            const Expr count = sym::ceil_div(v.n, 2 * gemm::amx::kRows), elements = gemm::amx::block_elements(v.k, 2);
+            const tile::View to = b_.scratch("panels", DType::bf16, tile::make_layout({count * elements}, {1}));
+            gemm::amx::pack_columns(b_, v.b, v.n, v.k, from, 0, 2, count, to);
+            panels_.emplace(stage, to);
+            converted_.emplace(stage, b_.scratch("rows", DType::bf16, tile::make_layout({elements}, {1})));
+            return;
+        }
         const tile::View panels =
             b_.scratch("panels", product.config.dtype, tile::make_layout({sym::ceil_div(v.n, format.width) * format.elements()}, {1}));
         b_.loop("panel", 0, sym::ceil_div(v.n, format.width), [&](const Expr& i) {
@@ -179,7 +195,7 @@ private:
         Expr elements = 1;
         for (const AxisId a : p_.stages[s].axes)
             if (a != plan_.row && !contains(plan_.batch, a)) elements = elements * padded(p_.axis(a).extent);
-        return b_.scratch(p_.stages[s].name, p_.stages[s].dtype(), tile::make_layout({elements * (kBlockRows + block_pad_)}, {1}));
+        return b_.scratch(p_.stages[s].name, p_.stages[s].dtype(), tile::make_layout({elements * (block_rows_ + block_pad_)}, {1}));
     }
 
     void block(const Expr& first, const Expr& last) {
@@ -223,49 +239,52 @@ private:
         Expr out_row = 0;
         for (size_t i = 0; i < st.axes.size(); ++i)
             if (st.axes[i] == plan_.row) out_row = out.strides[i];
-        b_.loop("mt", first, last, c.mr, [&](const Expr& mt) {
-            const Expr top = b_.let("m0", sym::min(mt, rows() - c.mr));
-            tile::View a;
-            Expr row_stride, k_stride;
-            if (product.a) {
-                a = bind_.operand(product.a->operand);
-                row_stride = product.a->row_stride;
-                k_stride = product.a->k_stride;
-                a.offset = a.offset + at_.here(product.a->offset) + top * row_stride;
-            } else {
-                const StageValue& weights = at_.value(product.a_stage);
-                a = weights.view;
-                const Stage& source = p_.stages[product.a_stage];
-                for (size_t i = 0; i < source.axes.size(); ++i)
-                    if (source.axes[i] == plan_.row) row_stride = weights.strides[i];
-                k_stride = 1;
-                a.offset = a.offset + top * row_stride;
-            }
-            if (const auto to = converted_.find(stage); to != converted_.end()) {
-                const Expr stride = gemm::converted_row(k);
-                b_.loop("cr", 0, c.mr, [&](const Expr& r) {
-                    tile::View from = a, row = to->second;
-                    from.offset = from.offset + r * row_stride;
-                    row.offset = row.offset + r * stride;
-                    gemm::convert_row(b_, from, k_stride, k, row);
+        if (product.tiles)
+            multiply_tiles(stage, product, first, last, out_row);
+        else
+            b_.loop("mt", first, last, c.mr, [&](const Expr& mt) {
+                const Expr top = b_.let("m0", sym::min(mt, rows() - c.mr));
+                tile::View a;
+                Expr row_stride, k_stride;
+                if (product.a) {
+                    a = bind_.operand(product.a->operand);
+                    row_stride = product.a->row_stride;
+                    k_stride = product.a->k_stride;
+                    a.offset = a.offset + at_.here(product.a->offset) + top * row_stride;
+                } else {
+                    const StageValue& weights = at_.value(product.a_stage);
+                    a = weights.view;
+                    const Stage& source = p_.stages[product.a_stage];
+                    for (size_t i = 0; i < source.axes.size(); ++i)
+                        if (source.axes[i] == plan_.row) row_stride = weights.strides[i];
+                    k_stride = 1;
+                    a.offset = a.offset + top * row_stride;
+                }
+                if (const auto to = converted_.find(stage); to != converted_.end()) {
+                    const Expr stride = gemm::converted_row(k);
+                    b_.loop("cr", 0, c.mr, [&](const Expr& r) {
+                        tile::View from = a, row = to->second;
+                        from.offset = from.offset + r * row_stride;
+                        row.offset = row.offset + r * stride;
+                        gemm::convert_row(b_, from, k_stride, k, row);
+                    });
+                    a = to->second;
+                    row_stride = stride;
+                    k_stride = 1;
+                }
+                std::vector<Expr> offsets;
+                for (int64_t r = 0; r < c.mr; ++r) offsets.push_back(r * row_stride);
+                b_.loop("panel", 0, sym::ceil_div(n, c.nr), [&](const Expr& j) {
+                    tile::View panel = panels_.at(stage);
+                    panel.offset = panel.offset + j * format.elements();
+                    gemm::register_tile(b_, c, a, offsets, k_stride, panel, format.padded_k(),
+                                        {out.view.buffer,
+                                         out.view.offset + top * out_row + j * c.nr,
+                                         tile::make_layout({layout::IntTuple(c.mr), layout::IntTuple(c.nr)},
+                                                           {layout::IntTuple(out_row), layout::IntTuple(1)}),
+                                         {}});
                 });
-                a = to->second;
-                row_stride = stride;
-                k_stride = 1;
-            }
-            std::vector<Expr> offsets;
-            for (int64_t r = 0; r < c.mr; ++r) offsets.push_back(r * row_stride);
-            b_.loop("panel", 0, sym::ceil_div(n, c.nr), [&](const Expr& j) {
-                tile::View panel = panels_.at(stage);
-                panel.offset = panel.offset + j * format.elements();
-                gemm::register_tile(
-                    b_, c, a, offsets, k_stride, panel, format.padded_k(),
-                    {out.view.buffer,
-                     out.view.offset + top * out_row + j * c.nr,
-                     tile::make_layout({layout::IntTuple(c.mr), layout::IntTuple(c.nr)}, {layout::IntTuple(out_row), layout::IntTuple(1)}),
-                     {}});
             });
-        });
         if (st.writes.empty()) return;
         b_.loop("row", first, last, [&](const Expr& r) {
             at_.set(plan_.row, r);
@@ -277,6 +296,28 @@ private:
         });
     }
 
+    // The block of rows first .. last-1 on tiles, rounded to bf16.
+    void multiply_tiles(uint32_t stage, const Product& product, const Expr& first, const Expr& last, const Expr& out_row) {
+        const Expr k = p_.axis(product.k).extent;
+        const tile::View& rows = converted_.at(stage);
+        if (product.a) {
+            tile::View a = bind_.operand(product.a->operand);
+            a.offset = a.offset + at_.here(product.a->offset);
+            gemm::amx::pack_rows(b_, *product.a, last, k, a, first, 2, rows, {});
+        } else {
+            const StageValue& values = at_.value(product.a_stage);
+            const Stage& source = p_.stages[product.a_stage];
+            Expr pitch = 0;
+            for (size_t i = 0; i < source.axes.size(); ++i)
+                if (source.axes[i] == plan_.row) pitch = values.strides[i];
+            gemm::amx::pack_values(b_, k, values.view, pitch, first, last, rows);
+        }
+        tile::View out = at_.value(stage).view;
+        out.offset = out.offset + first * out_row;
+        gemm::amx::multiply_rows(b_, k, rows, panels_.at(stage), sym::ceil_div(p_.axis(product.n).extent, 2 * gemm::amx::kRows), out,
+                                 out_row);
+    }
+
     const Problem& p_;
     const Plan& plan_;
     nest::Schedule schedule_;
@@ -284,7 +325,7 @@ private:
     Binding bind_;
     StageEmitter at_;
     nest::LoopEmitter loops_;
-    int64_t block_pad_ = 0;
+    int64_t block_rows_ = kBlockRows, block_pad_ = 0;
     std::map<uint32_t, tile::View> panels_, converted_, memory_;
 };
 

@@ -142,4 +142,52 @@ void pack_rows(Builder& b, const Side& side, const Expr& count, const Expr& k, c
     });
 }
 
+void pack_values(Builder& b, const Expr& k, const View& values, const Expr& pitch, const Expr& first, const Expr& end, const View& to) {
+    b.loop("r", first, end, [&](const Expr& row) {
+        const Expr r = row - first, from = values.offset + row * pitch;
+        const Expr place = b.let("place", to.offset + sym::floor_div(r, kRows) * kTileElements + sym::mod(r, kRows) * kDepth);
+        b.loop("kp", 0, k, kDepth, [&](const Expr& k0) {
+            const View wide = b.rmem("wide", b.dtype(values), {kDepth});
+            b.copy(strided(values, from + k0, kDepth, 1), wide, {.limits = {tile::limit_of_mode(wide.layout, 0, k - k0)}});
+            View narrow = wide;
+            if (b.dtype(values) != DType::bf16) {
+                narrow = b.rmem("narrow", DType::bf16, {kDepth});
+                b.map(narrow, {wide}, [](scalar::Builder&, std::span<const scalar::Value> in) { return in[0]; });
+            }
+            b.copy(narrow, strided(to, place + k0 * (2 * kRows), kDepth, 1));
+        });
+    });
+}
+
+void multiply_rows(Builder& b, const Expr& k, const View& rows, const View& columns, const Expr& panels, const View& result,
+                   const Expr& pitch) {
+    for (const char* feature : {"amx_tile", "amx_bf16"}) b.require(feature);
+    b.loop("panel", 0, panels, [&](const Expr& j) {
+        std::vector<View> sums;
+        for (int t = 0; t < 4; ++t) {
+            sums.push_back(b.tmm("sum", DType::f32, tile::row_major(std::vector<int64_t>{kRows, kRows})));
+            b.fill(sums.back(), 0);
+        }
+        b.loop("p", 0, steps_of(k), [&](const Expr& p) {
+            std::vector<View> a;
+            for (int64_t r = 0; r < 2; ++r) {
+                a.push_back(b.tmm("a", DType::bf16, tile::row_major(std::vector<int64_t>{kRows, kDepth})));
+                b.copy(row_tile(rows, (p * 2 + r) * kTileElements, kDepth), a.back(), {.atom = "amx.tileload_bf16"});
+            }
+            for (int64_t t = 0; t < 2; ++t) {
+                const View column = column_tile(columns, j * block_elements(k, 2) + (p * 2 + t) * kTileElements);
+                const View c = b.tmm("b", DType::bf16, column.layout);
+                b.copy(column, c, {.atom = "amx.tileload_bf16"});
+                for (int64_t r = 0; r < 2; ++r) b.mma("amx.tdpbf16ps", sums[static_cast<size_t>(2 * r + t)], a[static_cast<size_t>(r)], c);
+            }
+        });
+        for (int64_t r = 0; r < 2; ++r)
+            for (int64_t t = 0; t < 2; ++t)
+                b.copy(sums[static_cast<size_t>(2 * r + t)],
+                       with(result, r * kRows * pitch + (2 * j + t) * kRows,
+                            tile::make_layout({IntTuple(kRows), IntTuple(kRows)}, {IntTuple(pitch), IntTuple(1)})),
+                       {.atom = "amx.tilestore_f32"});
+    });
+}
+
 } // namespace codetta::kernels::gemm::amx

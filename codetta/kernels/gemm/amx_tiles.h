@@ -37,4 +37,15 @@ void pack_rows(tile::Builder& b, const Side& side, const sym::Expr& count, const
 void pack_tail(tile::Builder& b, const Side& side, const sym::Expr& k, const tile::View& memory, const sym::Expr& first,
                const sym::Expr& end, const tile::View& tail);
 
+// The block `to` of two tiles of rows from rows first .. end-1 (rounded to bf16) (at most 32) of scratch, contiguous along k: row r at
+// values.offset + r
+// * pitch.
+void pack_values(tile::Builder& b, const sym::Expr& k, const tile::View& values, const sym::Expr& pitch, const sym::Expr& first,
+                 const sym::Expr& end, const tile::View& to);
+
+// Two tiles of rows times `panels` panels of two tiles: column c of row r to result.offset + r * pitch + c, in f32 scratch, also the rows
+// and columns that do not exist.
+void multiply_rows(tile::Builder& b, const sym::Expr& k, const tile::View& rows, const tile::View& columns, const sym::Expr& panels,
+                   const tile::View& result, const sym::Expr& pitch);
+
 } // namespace codetta::kernels::gemm::amx
