@@ -1,6 +1,7 @@
 #include "codetta/fusion/rules.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "codetta/fusion/group.h"
 #include "codetta/problem/address.h"
@@ -28,6 +29,21 @@ sym::Expr domain(const Problem& p, const problem::Stage& s) {
     for (const auto a : s.axes) elements = elements * p.axis(a).extent;
     for (const auto a : s.reduce) elements = elements * p.axis(a).extent;
     return elements;
+}
+
+// The most elements whose indices from data some stage checks; nullopt: no such stage.
+std::optional<sym::Expr> checked_elements(const Problem& p) {
+    std::optional<sym::Expr> most;
+    for (const problem::Stage& s : p.stages)
+        for (const Read& r : s.reads) {
+            const auto from_data = [](const problem::Check& c) {
+                const auto names = sym::symbols(c.index);
+                return std::any_of(names.begin(), names.end(), [](const std::string& n) { return problem::read_index(n).has_value(); });
+            };
+            if (std::none_of(r.access.checks.begin(), r.access.checks.end(), from_data)) continue;
+            most = most ? sym::max(*most, domain(p, s)) : domain(p, s);
+        }
+    return most;
 }
 
 bool computes_dearly(const Problem& p) {
@@ -98,6 +114,11 @@ base::Verdict may_merge(const Problem& producer, const Problem& consumer) {
 
 base::Verdict accept(const Problem& producer, const Problem& consumer, const Problem& composed) {
     if (const base::Verdict plain = products_stay_plain(producer, consumer, composed); !plain) return plain;
+    if (const auto before = checked_elements(producer)) {
+        const auto now = checked_elements(composed);
+        if (!now || !composed.facts.proves(sym::le(*before, *now)))
+            return base::Verdict::no("indices that it does not read would not be checked");
+    }
     const Shape p = shape_of(producer), c = shape_of(consumer), whole = shape_of(composed);
     if (c == Shape::fixed || p == Shape::fixed)
         return composed.stages.size() <= std::max(producer.stages.size(), consumer.stages.size())
