@@ -120,6 +120,13 @@ TEST(FoundByRandomGraphs, IndexThatIsLongerThanWhatItWalks) {
                  base::UserError);
 }
 
+TEST(FoundByRandomGraphs, IndexThatNoResultNeedsIsCheckedToo) {
+    const std::string text = "graph g(%x: f32[3], %i: i64[3]) {\n  %0: f32[3] = index_select(%x, %i, dim=0)\n"
+                             "  %1: f32[1] = slice(%0, dim=0, end=1)\n  %2: f32[1] = neg(%1)\n  return %2\n}\n";
+    EXPECT_EQ(refusal(text, {floats({3}, {1, 2, 3}), integers({1, 0, 4})}), "index");
+    EXPECT_EQ(run(text, {floats({3}, {1, 2, 3}), integers({1, 0, 2})}), std::vector<double>{-2});
+}
+
 TEST(FoundByRandomGraphs, SizesBelowZero) {
     const std::string text = "graph g(%x: f32[s0]) where s0 >= 0 {\n  %0: f32[(s0 + 1) // 2 - 1, 3] = unfold(%x, dim=0, size=3, step=2)\n"
                              "  return %0\n}\n";
