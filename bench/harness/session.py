@@ -92,7 +92,7 @@ class Session:
 
     def print_tables(self, rows: list[Row], more: tuple[str, ...] = ()) -> None:
         for group, (ours, rivals) in self.groups.items():
-            names = [ours, *more] + [n for n in rivals if any(n in row.seconds or n in row.missing for row in rows)]
+            names = [ours, *(n for n in more if n == f"{ours}-dynamic")] + [n for n in rivals if any(n in row.seconds or n in row.missing for row in rows)]
             print(f"\n{group}, microseconds per call (* wrong result, ~ noisy)\n{report.table(rows, names, ours, rivals)}")
 
     def verdict(self, text: str | None) -> None:
