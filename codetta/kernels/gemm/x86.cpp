@@ -134,9 +134,11 @@ private:
     void choose_blocks(X86Config& c) const {
         if (v_.m_axis && is_sequential(p_, *v_.m_axis)) return; // writes in order of the rows: one task for all of them
         const int64_t rows = likely(v_.m, 128), panels = (likely(v_.n, 1024) + c.nr - 1) / c.nr;
-        int64_t block = c.prepacked ? kBlockBytes / (std::max<int64_t>(likely(v_.k, 1024), 1) * scalar::bytes(v_.a.dtype)) : rows;
+        if (c.prepacked && p_.facts.range(v_.k).hi > kMostAtOnce * c.group) c.part = kPart * c.group;
+        const int64_t k = std::clamp<int64_t>(likely(v_.k, 1024), 1, c.part > 0 ? c.part : sym::kUnbounded);
+        int64_t block = c.prepacked ? kBlockBytes / (k * scalar::bytes(v_.a.dtype)) : rows;
         if (v_.batch.empty()) block = std::min(block, rows * panels / (kTasksPerThread * context_.threads));
-        block = (std::max(block, kFewestBlockRows) + c.mr - 1) / c.mr * c.mr;
+        block = (std::max(block, c.prepacked ? kFewestBlockRows : kFewestPackedFor) + c.mr - 1) / c.mr * c.mr;
         if (p_.facts.range(v_.m).hi > block && (c.prepacked || block < rows)) c.block_rows = block;
         c.likely_rows = std::max<int64_t>(c.block_rows > 0 ? std::min(rows, block) : rows, 1);
     }
