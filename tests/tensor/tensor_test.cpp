@@ -293,8 +293,10 @@ TEST(TensorErrors, AnIndexOutOfRangeIsAnIndexError) {
     std::vector<float> table = ramp(10);
     std::vector<int64_t> bad = {1, 7}, good = {1, 3};
     Tensor i = input("ids", {2}, i64);
+    const int line = __LINE__ + 1;
     const Compiled f = compile({i}, {embedding(parameter("table", {table, {5, 2}}), i)});
-    EXPECT_EQ(message<IndexError>([&] { f({{bad, {2}}}); }), "r0: index out of range [0, 5) of weight");
+    EXPECT_EQ(message<IndexError>([&] { f({{bad, {2}}}); }),
+              "op 'embedding' at tensor_test.cpp:" + std::to_string(line) + ": index out of range [0, 5) of weight");
     EXPECT_EQ(f({{good, {2}}})[0].as<float>()[2], table[6]);
 }
 
