@@ -21,7 +21,8 @@ std::optional<scalar::Value> gelu_argument(const scalar::Function& f, const Op& 
     return std::nullopt;
 }
 
-// A 16-bit value that was widened: under numerics=eager whatever an op reads was rounded first, and its result is that of the exact function.
+// A 16-bit value that was widened: under numerics=eager whatever an op reads was rounded first, and its result is that of the exact
+// function.
 bool is_widened(const scalar::Function& f, scalar::Value v) {
     return scalar::is_conversion(f.ops[v].prim) && is_small(f.ops[f.ops[v].inputs[0]].dtype);
 }
