@@ -115,13 +115,13 @@ void expect_first(const char* target, const std::map<std::string, std::string, s
 
 TEST(Kernels, TheFirstTemplateThatMatchesIsTheOneMeant) {
     std::map<std::string, std::string, std::less<>> meant = {{"attention", "attention"}, {"attention_bf16", "attention"}};
-    for (const char* name :
-         {"product", "linear_gelu_frozen", "few_rows", "few_rows_bf16", "dots_bf16", "long_sum_in_parts", "product_bf16", "product_bf16_frozen", "long_sum",
-          "batched_nn", "tiles_frozen", "tiles_whole", "tiles_deep", "tiles_as_they_lie", "tiles_of_columns", "tiles_turned", "tiles_batched"})
+    for (const char* name : {"product", "linear_gelu_frozen", "few_rows", "few_rows_bf16", "dots_bf16", "long_sum_in_parts", "product_bf16",
+                             "product_bf16_frozen", "long_sum", "batched_nn", "tiles_frozen", "tiles_whole", "tiles_deep",
+                             "tiles_as_they_lie", "tiles_of_columns", "tiles_turned", "tiles_batched"})
         meant[name] = "gemm";
     expect_first("x86_avx512", meant);
-    for (const char* name : {"few_rows_bf16", "product_bf16", "product_bf16_frozen", "tiles_frozen", "tiles_whole", "tiles_deep", "tiles_as_they_lie",
-                             "tiles_of_columns", "tiles_turned", "tiles_batched"})
+    for (const char* name : {"few_rows_bf16", "product_bf16", "product_bf16_frozen", "tiles_frozen", "tiles_whole", "tiles_deep",
+                             "tiles_as_they_lie", "tiles_of_columns", "tiles_turned", "tiles_batched"})
         meant[name] = "gemm_amx";
     expect_first("x86_amx", meant);
 }

@@ -195,12 +195,14 @@ inline const std::vector<Case>& test_cases() {
   acc: f32[m, n] = sum(k) f32(x[m, k]) * f32(w[n, k]) -> out[m, n]
 )",
          {{}}},
-        {"tiles_deep", R"(problem p(m = 70, n = 36, k = s0) where s0 >= 1
+        {"tiles_deep",
+         R"(problem p(m = 70, n = 36, k = s0) where s0 >= 1
   x: bf16[m, k] in
   w: bf16[n, k] in frozen
   out: f32[m, n] out
   acc: f32[m, n] = sum(k) f32(x[m, k]) * f32(w[n, k]) -> out[m, n]
-)", {{{"s0", 512}}, {{"s0", 1057}}, {{"s0", 40}}}},
+)",
+         {{{"s0", 512}}, {{"s0", 1057}}, {{"s0", 40}}}},
         {"tiles_as_they_lie",
          R"(problem p(m = s0, n = s1, k = s2) where s0 >= 1, s1 >= 40, s2 >= 20
   x: bf16[m, k] in

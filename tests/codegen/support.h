@@ -52,7 +52,8 @@ struct Compiled {
     codetta_kernel entry;
     int64_t scratch_bytes;
     Compiled(const tile::Program& p, const base::Target& target, const std::vector<int64_t>& integers)
-        : image(codegen::compile(p, targets::atoms(), target)), code(image.bytes), entry(reinterpret_cast<codetta_kernel>(code.find(p.name))) {
+        : image(codegen::compile(p, targets::atoms(), target)), code(image.bytes),
+          entry(reinterpret_cast<codetta_kernel>(code.find(p.name))) {
         sym::Bindings values;
         for (size_t i = 0; i < p.integers.size(); ++i) values[p.integers[i]] = integers[i];
         scratch_bytes = sym::evaluate(tile::scratch_bytes(p), values);
@@ -68,8 +69,8 @@ struct Compiled {
 };
 
 /// Runs the compiled program on copies of the arrays, in chunks of `chunk` tasks.
-inline std::vector<HostArray> run_compiled(const tile::Program& p, const base::Target& target, const std::vector<HostArray>& arrays, const std::vector<int64_t>& integers,
-                                           int32_t* status = nullptr, int64_t chunk = 3) {
+inline std::vector<HostArray> run_compiled(const tile::Program& p, const base::Target& target, const std::vector<HostArray>& arrays,
+                                           const std::vector<int64_t>& integers, int32_t* status = nullptr, int64_t chunk = 3) {
     std::vector<HostArray> mine;
     std::vector<void*> pointers;
     for (const auto& a : arrays) mine.push_back(a.clone());
@@ -89,8 +90,10 @@ inline double element(const HostArray& a, int64_t i) {
     return scalar::as_double(a.load(at));
 }
 
-/// Every target gives what the interpreter gives, to `tolerance` relative to the largest value (0: bit for bit in value). Guard elements lie around every array.
-inline void expect_same(const tile::Program& p, const std::vector<HostArray>& arrays, const std::vector<int64_t>& integers, double tolerance = 0) {
+/// Every target gives what the interpreter gives, to `tolerance` relative to the largest value (0: bit for bit in value). Guard elements
+/// lie around every array.
+inline void expect_same(const tile::Program& p, const std::vector<HostArray>& arrays, const std::vector<int64_t>& integers,
+                        double tolerance = 0) {
     tile::verify(p, targets::atoms());
     std::vector<HostArray> wanted;
     for (const auto& a : arrays) wanted.push_back(a.clone());

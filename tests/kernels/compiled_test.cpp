@@ -230,7 +230,8 @@ TEST(CompiledKernels, AttentionWithSharedKeys) {
     check("shared keys 130", text, {{"s0", 1}, {"s1", 130}});
 }
 
-// The loop over k on AMX: four products for two loads of columns and two of rows, which stay out of the first cache; nothing of the epilogue spilled.
+// The loop over k on AMX: four products for two loads of columns and two of rows, which stay out of the first cache; nothing of the
+// epilogue spilled.
 TEST(CompiledKernels, TilesInTheLoop) {
     const problem::Problem p = problem::parse_problem(R"(problem p(m = s0, n = 3072, k = 512) where s0 >= 17
   x: bf16[m, k] in

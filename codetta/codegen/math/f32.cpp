@@ -106,7 +106,8 @@ Value Math::gelu_f32(Value x) {
     return select(greater(x, 0.0), fma(-lower(a, 20.0), tail, x), x * tail);
 }
 
-// As upper_tail_f32 with shorter polynomials and a square that may be rounded. Below -6 (where it is less than 1e-8) the relative error grows.
+// As upper_tail_f32 with shorter polynomials and a square that may be rounded. Below -6 (where it is less than 1e-8) the relative error
+// grows.
 Value Math::gelu_for_bf16(Value x) {
     Value a = lower(abs(x), 20.0);
     Value y = fma(a * a, -0.5 * kLog2E, polynomial(lower(a, 6.0), k_f32_cdf_for_bf16));

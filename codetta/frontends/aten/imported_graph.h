@@ -23,9 +23,9 @@ struct ImportedValue {
     std::string name;
     scalar::DType dtype = scalar::DType::f32;
     std::vector<sym::Expr> shape, strides;
-    sym::Expr offset;        ///< first element within its storage
-    uint64_t storage = 0;    ///< equal numbers: the same memory (views); 0: unknown, taken as memory of its own
-    std::string refusal;     ///< why Codetta cannot hold this tensor: `dtype complex64`, `device meta`; empty: it can
+    sym::Expr offset;                      ///< first element within its storage
+    uint64_t storage = 0;                  ///< equal numbers: the same memory (views); 0: unknown, taken as memory of its own
+    std::string refusal;                   ///< why Codetta cannot hold this tensor: `dtype complex64`, `device meta`; empty: it can
     std::optional<scalar::HostArray> data; ///< of a constant
 };
 
