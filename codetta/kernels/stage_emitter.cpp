@@ -25,6 +25,20 @@ Expr address(const problem::Access& access, const std::vector<Expr>& strides) {
     return e;
 }
 
+std::vector<Expr> StageEmitter::tasks(const std::vector<AxisId>& axes, std::vector<std::string> names, std::vector<Expr> extents) {
+    std::vector<std::string> axis_names;
+    std::vector<Expr> axis_extents;
+    for (const AxisId a : axes) {
+        axis_names.push_back(p_.axis(a).name);
+        axis_extents.push_back(p_.axis(a).extent);
+    }
+    names.insert(names.begin(), axis_names.begin(), axis_names.end());
+    extents.insert(extents.begin(), axis_extents.begin(), axis_extents.end());
+    std::vector<Expr> index = b_.tasks(names, extents);
+    for (size_t i = 0; i < axes.size(); ++i) set(axes[i], index[i]);
+    return index;
+}
+
 void StageEmitter::open_lanes(AxisId a, int64_t lanes, std::optional<Expr> limit) {
     lane_axis_ = a;
     lanes_ = lanes;

@@ -34,6 +34,9 @@ public:
     void set(problem::AxisId a, const sym::Expr& index) { env_.insert_or_assign(p_.axis(a).name, index); }
     const sym::Expr& index(problem::AxisId a) const { return env_.at(p_.axis(a).name); }
     sym::Expr here(const sym::Expr& e) const { return sym::substitute(e, env_); } // axes by their indices
+    // The frame of the program: a task for each place of these axes, where the emitter then is, and each of the other indices.
+    // @post the indices of the axes, then those of `names`
+    std::vector<sym::Expr> tasks(const std::vector<problem::AxisId>& axes, std::vector<std::string> names, std::vector<sym::Expr> extents);
     // From now on fragments hold `lanes` elements of that axis from its current index on; those at or past `limit` do not exist.
     void open_lanes(problem::AxisId a, int64_t lanes, std::optional<sym::Expr> limit);
     void close_lanes() {

@@ -127,16 +127,7 @@ public:
     }
 
     Kernel run() {
-        std::vector<std::string> names;
-        std::vector<Expr> extents;
-        for (const AxisId a : plan_.batch) {
-            names.push_back(p_.axis(a).name);
-            extents.push_back(p_.axis(a).extent);
-        }
-        names.push_back("chunk");
-        extents.push_back(sym::ceil_div(rows(), kChunkRows));
-        const std::vector<Expr> index = b_.tasks(names, extents);
-        for (size_t i = 0; i < plan_.batch.size(); ++i) at_.set(plan_.batch[i], index[i]);
+        const std::vector<Expr> index = at_.tasks(plan_.batch, {"chunk"}, {sym::ceil_div(rows(), kChunkRows)});
         for (const auto& [stage, product] : plan_.products) pack(stage, product);
         for (uint32_t s = 0; s < p_.stages.size(); ++s)
             if (schedule_.stored[s]) memory_.emplace(s, scratch_of(s));

@@ -21,19 +21,6 @@ namespace {
 constexpr int64_t kLanes = 2 * kRows; // columns of the result that go through the epilogue together
 constexpr int64_t kTurned = 4;        // rows of a swapped result that are straightened together
 
-std::vector<Expr> tasks_over(Builder& b, const Problem& p, const std::vector<problem::AxisId>& axes, std::vector<std::string> names,
-                             std::vector<Expr> extents) {
-    std::vector<std::string> all_names;
-    std::vector<Expr> all;
-    for (const problem::AxisId a : axes) {
-        all_names.push_back(p.axis(a).name);
-        all.push_back(p.axis(a).extent);
-    }
-    all_names.insert(all_names.end(), names.begin(), names.end());
-    all.insert(all.end(), extents.begin(), extents.end());
-    return b.tasks(all_names, all);
-}
-
 // The number of a batch, last axis fastest.
 Expr batch_number(const Problem& p, const View& v, const std::vector<Expr>& index) {
     Expr number = 0;
@@ -51,8 +38,7 @@ public:
     Kernel run() {
         for (const char* feature : {"amx_tile", "amx_bf16"}) b_.require(feature);
         const Expr blocks = c_.all_rows ? Expr(1) : sym::ceil_div(v_.m, kBlock), columns = sym::ceil_div(v_.n, kLanes);
-        const std::vector<Expr> index = tasks_over(b_, p_, v_.batch, {"block", "group"}, {blocks, sym::ceil_div(columns, c_.group)});
-        for (size_t i = 0; i < v_.batch.size(); ++i) at_.set(v_.batch[i], index[i]);
+        const std::vector<Expr> index = at_.tasks(v_.batch, {"block", "group"}, {blocks, sym::ceil_div(columns, c_.group)});
         const Expr block = index[v_.batch.size()], group = index.back();
         bind_memory(batch_number(p_, v_, index));
         start_pipeline();
@@ -198,17 +184,12 @@ private:
         const Expr share = sym::floor_div(mt - m0_, width()) * c_.prefetch;
         for (int64_t q = 0; q < c_.prefetch; ++q) {
             if (c_.swapped)
-                b_.prefetch(tile::View{unpacked_.buffer,
-                                       unpacked_.offset + (n0_ + kLanes + share + q) * v_.b.row_stride + p * kDepth,
-                                       tile::make_layout({1}, {1}),
-                                       {}},
-                            2);
+                b_.prefetch(strided(unpacked_, unpacked_.offset + (n0_ + kLanes + share + q) * v_.b.row_stride + p * kDepth, 1, 1), 2);
             else
-                b_.prefetch(tile::View{columns_.buffer,
-                                       columns_.offset + (j + 1) * block_elements(v_.k, c_.column_tiles) +
-                                           (share * steps_ + p * c_.prefetch + q) * kDepth,
-                                       tile::make_layout({1}, {1}),
-                                       {}},
+                b_.prefetch(strided(columns_,
+                                    columns_.offset + (j + 1) * block_elements(v_.k, c_.column_tiles) +
+                                        (share * steps_ + p * c_.prefetch + q) * kDepth,
+                                    1, 1),
                             2);
         }
     }
@@ -249,7 +230,7 @@ private:
         for (int64_t q = 0; q < c_.unit; ++q) {
             if (slot && q % slots != *slot) continue;
             const Expr r = u * c_.unit + q;
-            const auto row = [&] { epilogue_of(r, tile::View{sums_.buffer, sum_view(r, 0).offset, tile::make_layout({kLanes}, {1}), {}}); };
+            const auto row = [&] { epilogue_of(r, strided(sums_, sum_view(r, 0).offset, kLanes, 1)); };
             if (c_.unit == 1)
                 row();
             else
@@ -274,10 +255,10 @@ private:
     void epilogue_of(const Expr& r, const tile::View& values) {
         const Expr row = b_.let("row", row_ + r), column = b_.let("column", column_);
         const auto lanes = [&](const std::optional<Expr>& limit) { epilogue_row(p_, v_, b_, at_, row, column, kLanes, limit, values); };
-        if (c_.swapped || b_.facts().divisor(v_.n) % kLanes == 0)
+        if (c_.swapped)
             lanes(std::nullopt);
         else
-            b_.when({sym::le(column + kLanes, v_.n)}, [&] { lanes(std::nullopt); }, [&] { lanes(v_.n - column); });
+            columns_that_exist(b_, column, kLanes, v_.n, lanes);
     }
 
     const Problem& p_;
@@ -312,10 +293,9 @@ Kernel emit_pack_rows(const Problem& p, const View& v, int64_t tiles, uint32_t t
     Binding bind(p, b, {v.a.operand});
     const std::vector<problem::AxisId> batch = v.a.batched ? v.batch : std::vector<problem::AxisId>{};
     const Expr blocks = sym::ceil_div(v.m, tiles * kRows);
-    const std::vector<Expr> index = tasks_over(b, p, batch, {"rows"}, {blocks});
-    tile::View from = bind.operand(v.a.operand), to = bind.temporary(temporary, "packed_rows", DType::bf16, true);
     StageEmitter at(p, b, bind);
-    for (size_t i = 0; i < batch.size(); ++i) at.set(batch[i], index[i]);
+    const std::vector<Expr> index = at.tasks(batch, {"rows"}, {blocks});
+    tile::View from = bind.operand(v.a.operand), to = bind.temporary(temporary, "packed_rows", DType::bf16, true);
     from.offset = from.offset + at.here(v.a.offset);
     to.offset = to.offset + ((v.a.batched ? batch_number(p, v, index) * blocks : Expr(0)) + index.back()) * block_elements(v.k, tiles);
     tile::View turned;

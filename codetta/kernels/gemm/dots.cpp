@@ -26,16 +26,7 @@ public:
           bind_(p, b_), at_(p, b_, bind_) {}
 
     Kernel run() {
-        std::vector<std::string> names;
-        std::vector<Expr> extents;
-        for (const problem::AxisId a : v_.batch) {
-            names.push_back(p_.axis(a).name);
-            extents.push_back(p_.axis(a).extent);
-        }
-        names.push_back("columns");
-        extents.push_back(sym::ceil_div(v_.n, kColumns));
-        const std::vector<Expr> index = b_.tasks(names, extents);
-        for (size_t i = 0; i < v_.batch.size(); ++i) at_.set(v_.batch[i], index[i]);
+        const std::vector<Expr> index = at_.tasks(v_.batch, {"columns"}, {sym::ceil_div(v_.n, kColumns)});
         n0_ = b_.let("n0", index.back() * kColumns);
         a_ = bind_.operand(v_.a.operand);
         a_.offset = a_.offset + at_.here(v_.a.offset);
@@ -44,15 +35,12 @@ public:
         dots_ = b_.scratch("dots", v_.accumulator, tile::make_layout({rows_ * kColumns}, {1}));
         for (int64_t r = 0; r < rows_; ++r) row_offsets_.push_back(b_.let("row", a_.offset + sym::min(r, v_.m - 1) * v_.a.row_stride));
         b_.loop("c", 0, kColumns, kTogether, [&](const Expr& c) { columns(c); });
-        const auto all_rows = [&](std::optional<Expr> limit) {
+        const auto all_rows = [&](const std::optional<Expr>& limit) {
             b_.loop("r", 0, sym::min(v_.m, rows_), [&](const Expr& r) {
                 epilogue_row(p_, v_, b_, at_, r, n0_, kColumns, limit, strided(dots_, dots_.offset + r * kColumns, kColumns, 1));
             });
         };
-        if (b_.facts().divisor(v_.n) % kColumns == 0)
-            all_rows(std::nullopt);
-        else
-            b_.when({sym::le(n0_ + kColumns, v_.n)}, [&] { all_rows(std::nullopt); }, [&] { all_rows(v_.n - n0_); });
+        columns_that_exist(b_, n0_, kColumns, v_.n, all_rows);
         return bind_.make(std::move(b_).finish());
     }
 
@@ -71,8 +59,7 @@ private:
         const Expr whole = sym::floor_div(v_.k, step) * step;
         b_.loop("p", 0, whole, step, [&](const Expr& k0) {
             for (int64_t j = 0; j < kTogether; ++j) // the columns after these
-                b_.prefetch(
-                    {w_.buffer, offsets[static_cast<size_t>(j)] + kTogether * v_.b.row_stride + k0, tile::make_layout({1}, {1}), {}}, 2);
+                b_.prefetch(strided(w_, offsets[static_cast<size_t>(j)] + kTogether * v_.b.row_stride + k0, 1, 1), 2);
             for (int64_t i = 0; i < chains_; ++i) add(sums, i, offsets, k0 + i * lanes_, std::nullopt);
         });
         if (b_.facts().divisor(v_.k) % step != 0)

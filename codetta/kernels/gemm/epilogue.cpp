@@ -22,4 +22,12 @@ void epilogue_row(const problem::Problem& p, const View& v, tile::Builder& b, St
     at.close_lanes();
 }
 
+void columns_that_exist(tile::Builder& b, const sym::Expr& column, int64_t lanes, const sym::Expr& n,
+                        const std::function<void(const std::optional<sym::Expr>& limit)>& body) {
+    if (b.facts().divisor(n) % lanes == 0)
+        body(std::nullopt);
+    else
+        b.when({sym::le(column + lanes, n)}, [&] { body(std::nullopt); }, [&] { body(n - column); });
+}
+
 } // namespace codetta::kernels::gemm

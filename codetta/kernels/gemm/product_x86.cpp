@@ -30,10 +30,6 @@ public:
     Kernel run() {
         std::vector<std::string> names;
         std::vector<Expr> extents;
-        for (const problem::AxisId a : v_.batch) {
-            names.push_back(p_.axis(a).name);
-            extents.push_back(p_.axis(a).extent);
-        }
         const Expr blocks = c_.block_rows > 0 ? sym::ceil_div(v_.m, c_.block_rows) : Expr(1);
         if (!blocks.is(1)) {
             names.push_back("block");
@@ -41,8 +37,7 @@ public:
         }
         names.push_back("panel");
         extents.push_back(sym::ceil_div(v_.n, c_.nr));
-        const std::vector<Expr> index = b_.tasks(names, extents);
-        for (size_t i = 0; i < v_.batch.size(); ++i) at_.set(v_.batch[i], index[i]);
+        const std::vector<Expr> index = at_.tasks(v_.batch, std::move(names), std::move(extents));
         Expr begin = 0, end = v_.m;
         if (!blocks.is(1)) { // blocks of the same size as near as tiles allow
             const Expr rows = b_.let("block_rows", sym::ceil_div(sym::ceil_div(v_.m, blocks), c_.mr) * c_.mr);
@@ -145,7 +140,7 @@ private:
         const Expr start = b_.let("ahead", panel_.offset + to * c_.nr + done);
         return [this, start, from, lines, line, step](const Expr& k0) {
             for (int64_t i = 0; i < lines; ++i)
-                b_.prefetch({panel_.buffer, start + (k0 - from) * (lines * line / step) + i * line, tile::make_layout({1}, {1}), {}}, 2);
+                b_.prefetch(strided(panel_, start + (k0 - from) * (lines * line / step) + i * line, 1, 1), 2);
         };
     }
 
@@ -160,16 +155,13 @@ private:
     }
 
     void epilogue(const Expr& first, const Expr& mt, const tile::View& values) {
-        const auto all_rows = [&](std::optional<Expr> limit) {
+        const auto all_rows = [&](const std::optional<Expr>& limit) {
             const Expr end = c_.few_rows ? sym::min(v_.m, c_.mr) : Expr(c_.mr);
             b_.loop("r", mt - first, end, [&](const Expr& r) {
                 epilogue_row(p_, v_, b_, at_, first + r, n0_, c_.nr, limit, strided(values, values.offset + r * c_.nr, c_.nr, 1));
             });
         };
-        if (b_.facts().divisor(v_.n) % c_.nr == 0)
-            all_rows(std::nullopt);
-        else
-            b_.when({sym::le(n0_ + c_.nr, v_.n)}, [&] { all_rows(std::nullopt); }, [&] { all_rows(v_.n - n0_); });
+        columns_that_exist(b_, n0_, c_.nr, v_.n, all_rows);
     }
 
     const Problem& p_;

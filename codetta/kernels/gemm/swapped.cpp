@@ -27,16 +27,7 @@ public:
           at_(p, b_, bind_), format_{c.nr, c.group, c.dtype, v.k} {}
 
     Kernel run() {
-        std::vector<std::string> names;
-        std::vector<Expr> extents;
-        for (const problem::AxisId a : v_.batch) {
-            names.push_back(p_.axis(a).name);
-            extents.push_back(p_.axis(a).extent);
-        }
-        names.push_back("block");
-        extents.push_back(sym::ceil_div(v_.n, kSwappedColumns));
-        const std::vector<Expr> index = b_.tasks(names, extents);
-        for (size_t i = 0; i < v_.batch.size(); ++i) at_.set(v_.batch[i], index[i]);
+        const std::vector<Expr> index = at_.tasks(v_.batch, {"block"}, {sym::ceil_div(v_.n, kSwappedColumns)});
         const tile::View panels = bind_.temporary(0, "packed", c_.dtype, false);
         // The last block steps back so that it is whole: its first columns are computed twice, to the same bits.
         const Expr n0 = b_.let("n0", sym::min(index.back() * kSwappedColumns, v_.n - kSwappedColumns));
@@ -51,8 +42,7 @@ public:
             std::vector<Expr> offsets;
             for (int64_t r = 0; r < c_.mr; ++r) offsets.push_back(r * v_.b.row_stride);
             const Ahead next_rows = [&](const Expr& k0) {
-                for (int64_t r = 0; r < c_.mr; ++r)
-                    b_.prefetch({first.buffer, first.offset + (c_.mr + r) * v_.b.row_stride + k0, tile::make_layout({1}, {1}), {}});
+                for (int64_t r = 0; r < c_.mr; ++r) b_.prefetch(strided(first, first.offset + (c_.mr + r) * v_.b.row_stride + k0, 1, 1));
             };
             b_.loop("panel", 0, count, [&](const Expr& j) {
                 tile::View panel = panels;

@@ -35,17 +35,12 @@ Kernel emit(const Problem& p, const Schedule& s, const std::string& name) {
     LoopEmitter loops(p, s, b, at);
     std::vector<std::string> names;
     std::vector<Expr> extents;
-    for (const AxisId a : s.tasks) {
-        names.push_back(p.axis(a).name);
-        extents.push_back(p.axis(a).extent);
-    }
     const Expr lane_extent = s.row_lanes ? p.axis(*s.row_lanes).extent : Expr(1);
     if (s.row_lanes) {
         names.push_back(p.axis(*s.row_lanes).name + "_chunk");
         extents.push_back(sym::ceil_div(lane_extent, s.chunk));
     }
-    const std::vector<Expr> indices = b.tasks(names, extents);
-    for (size_t i = 0; i < s.tasks.size(); ++i) at.set(s.tasks[i], indices[i]);
+    const std::vector<Expr> indices = at.tasks(s.tasks, std::move(names), std::move(extents));
     const auto body = [&] {
         loops.allocate_stored();
         for (const Loop& l : s.loops) loops.run(l);
