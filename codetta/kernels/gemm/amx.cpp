@@ -4,9 +4,8 @@
 
 #include "codetta/base/error.h"
 #include "codetta/kernels/gemm/amx_tiles.h"
-#include "codetta/kernels/gemm/dots.h"
+#include "codetta/kernels/gemm/variants.h"
 #include "codetta/kernels/lanes.h"
-#include "codetta/kernels/nest/emit.h"
 #include "codetta/scalar/dtype.h"
 #include "codetta/sym/condition.h"
 
@@ -19,10 +18,8 @@ using sym::Expr;
 namespace amx {
 
 bool can_swap(const Problem& p, const View& v) {
-    // The last columns are computed twice over: an epilogue that updates its own operand would do so twice.
-    for (const problem::Operand& o : p.operands)
-        if (o.aliases || o.role == problem::Role::inout) return false;
-    return v.b.k_stride.is(1) && !v.a.batched && !v.b.batched && p.facts.range(v.n).lo >= 2 * kRows;
+    return may_compute_twice(p) /* the last columns */ && v.b.k_stride.is(1) && !v.a.batched && !v.b.batched &&
+           p.facts.range(v.n).lo >= 2 * kRows;
 }
 
 namespace {
@@ -39,8 +36,7 @@ base::Verdict match_template(const Problem& p, const BuildContext& context) {
     if (!v) return why;
     if (v->a.dtype != DType::bf16 || v->b.dtype != DType::bf16 || v->accumulator != DType::f32)
         return base::Verdict::no("tiles multiply bf16 by bf16 and accumulate f32");
-    if (v->m.is(1) && !(v->b.frozen && !v->b.batched))
-        return base::Verdict::no("one row reads every column once: a nest of dot products does that");
+    if (v->m.is(1) && !(v->b.frozen && !v->b.batched)) return base::Verdict::no("one row reads every column once: dot products do that");
     if (p.facts.range(v->k).hi < kLeastDepth) return base::Verdict::no("sums shorter than {} leave tiles empty", kLeastDepth);
     return base::Verdict::yes();
 }
@@ -52,7 +48,7 @@ public:
     Candidate build() {
         const sym::Range rows = p_.facts.range(v_.m);
         const bool swaps = !frozen() && can_swap(p_, v_), reads_rows = rows.lo <= 1 && !frozen();
-        if (reads_rows) add(1, row_by_row());
+        if (reads_rows) add(1, few_rows(p_, v_, *context_.target, 1));
         if (rows.lo <= kRows && rows.hi > (reads_rows ? 1 : -1)) add(kRows, swaps ? swapped(1) : straight(1));
         if (swaps && rows.lo <= kMostSwappedRows && rows.hi > kRows) add(kMostSwappedRows, swapped(2));
         if (rows.hi > (swaps ? kMostSwappedRows : kRows)) add(sym::kUnbounded, straight(2));
@@ -65,33 +61,19 @@ private:
 
     // The variant for at most `most` rows.
     void add(int64_t most, Variant variant) {
-        if (p_.facts.range(v_.m).hi > most) variant.guard = {sym::le(v_.m, most)};
-        for (Kernel& k : variant.kernels)
-            if (!k.once && !p_.facts.positive(v_.m)) k.tasks = k.tasks * sym::min(v_.m, 1); // without rows there is nothing to read
-        candidate_.variants.push_back(std::move(variant));
-    }
-
-    int64_t likely(const Expr& e, int64_t otherwise) const {
-        if (const auto constant = e.constant()) return *constant;
-        for (const std::string& name : sym::symbols(e))
-            if (!context_.hints.contains(name)) return otherwise;
-        return std::max<int64_t>(sym::evaluate(e, context_.hints), 1);
-    }
-
-    Variant row_by_row() const {
-        const int vector_bits = context_.target->vector_bits;
-        if (can_dot(v_)) return {{}, {emit_dots(p_, v_, vector_bits / 32, 1)}, {}};
-        return {{}, {nest::emit(p_, nest::schedule(p_, vector_bits), "gemv_" + context_.target->name)}, {}};
+        std::vector<sym::Condition> guard;
+        if (p_.facts.range(v_.m).hi > most) guard.push_back(sym::le(v_.m, most));
+        add_variant(candidate_, p_, v_, std::move(guard), std::move(variant));
     }
 
     // How the work is shared out: tasks enough for the threads, but not so small that filling and draining the pipeline counts.
     void share_out(Config& c) const {
         if (v_.m_axis && is_sequential(p_, *v_.m_axis)) c.all_rows = true; // writes in the order of the rows
         const int64_t width = (c.swapped ? c.column_tiles : c.row_tiles) * kRows;
-        int64_t m = likely(v_.m, 256), batches = 1;
+        int64_t m = likely(v_.m, context_, 256), batches = 1;
         if (width == kRows) m = std::min(m, kRows);
-        for (const problem::AxisId a : v_.batch) batches *= likely(p_.axis(a).extent, 1);
-        const int64_t steps = likely(steps_of(v_.k), 16), columns = likely(sym::ceil_div(v_.n, 2 * kRows), 16);
+        for (const problem::AxisId a : v_.batch) batches *= likely(p_.axis(a).extent, context_, 1);
+        const int64_t steps = likely(steps_of(v_.k), context_, 16), columns = likely(sym::ceil_div(v_.n, 2 * kRows), context_, 16);
         const int64_t blocks = c.all_rows ? 1 : (m + kBlock - 1) / kBlock, in_block = (std::min(m, kBlock) + width - 1) / width;
         const int64_t wanted = 4 * std::max(context_.threads, 1);
         c.group = 8;

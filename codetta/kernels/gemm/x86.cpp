@@ -7,8 +7,8 @@
 #include "codetta/base/error.h"
 #include "codetta/kernels/gemm/dots.h"
 #include "codetta/kernels/gemm/swapped.h"
+#include "codetta/kernels/gemm/variants.h"
 #include "codetta/kernels/lanes.h"
-#include "codetta/kernels/nest/emit.h"
 
 namespace codetta::kernels::gemm {
 
@@ -66,7 +66,7 @@ public:
             if (rows.lo < c_.mr) add(guard_below(c_.mr), packed(true, std::min(c_.mr, std::max<int64_t>(rows.hi, 1))));
             if (rows.hi >= c_.mr) add({}, packed(false, c_.mr));
         } else {
-            if (rows.lo < c_.mr) add(guard_below(c_.mr), few_rows());
+            if (rows.lo < c_.mr) add(guard_below(c_.mr), few_rows(p_, v_, *context_.target, std::min(rows.hi, c_.mr - 1)));
             const bool all = rows.hi < c_.mr || (rows.hi >= c_.mr && rows.lo <= kMostSwappedRows && can_swap() && add_swapped());
             if (!all) add({}, packed(false, c_.mr));
         }
@@ -78,11 +78,13 @@ private:
         return p_.facts.range(v_.m).hi < rows ? std::vector<sym::Condition>{} : std::vector{sym::lt(v_.m, rows)};
     }
 
+    void add(std::vector<sym::Condition> guard, Variant variant) { add_variant(candidate_, p_, v_, std::move(guard), std::move(variant)); }
+
     // With roles swapped a is packed, which costs little, but in panels that may be wide for it. True when that serves every number of
     // rows.
     bool add_swapped() {
-        Swapped s =
-            emit_swapped(p_, v_, c_, context_.target->vector_bits / 8 / scalar::bytes(v_.accumulator), likely(v_.m, kMostSwappedRows));
+        Swapped s = emit_swapped(p_, v_, c_, context_.target->vector_bits / 8 / scalar::bytes(v_.accumulator),
+                                 likely(v_.m, context_, kMostSwappedRows));
         std::vector<sym::Condition> guard = guard_below(kMostSwappedRows + 1);
         if (const sym::Condition pays = sym::le(s.padded_rows, v_.m + kPackingRows); !p_.facts.proves(pays)) {
             if (p_.facts.proves(sym::negate(pays))) return false;
@@ -93,17 +95,10 @@ private:
         return all;
     }
 
-    void add(std::vector<sym::Condition> guard, Variant variant) {
-        variant.guard = std::move(guard);
-        for (Kernel& k : variant.kernels)
-            if (!k.once && !p_.facts.positive(v_.m)) k.tasks = k.tasks * sym::min(v_.m, 1); // without rows there is nothing to read
-        candidate_.variants.push_back(std::move(variant));
-    }
-
     Variant packed(bool few_rows, int64_t mr) const {
         X86Config own = c_;
         own.few_rows = few_rows;
-        own.mr = few_rows ? mr : rows_of_tile(likely(v_.m, 128));
+        own.mr = few_rows ? mr : rows_of_tile(likely(v_.m, context_, 128));
         if (!few_rows) choose_blocks(own);
         Variant result;
         if (own.prepacked) { // one packing for all variants
@@ -113,12 +108,6 @@ private:
         }
         result.kernels.push_back(emit_product(p_, v_, own));
         return result;
-    }
-
-    int64_t likely(const Expr& extent, int64_t otherwise) const {
-        if (const auto constant = extent.constant()) return *constant;
-        const auto hint = extent.kind() == sym::Kind::symbol ? context_.hints.find(extent.name()) : context_.hints.end();
-        return hint == context_.hints.end() ? otherwise : std::max<int64_t>(hint->second, 1);
     }
 
     // Fewer rows than registers hold, where that leaves less of the last tile computed twice; each tile costs about a row more, for reading
@@ -133,9 +122,9 @@ private:
 
     void choose_blocks(X86Config& c) const {
         if (v_.m_axis && is_sequential(p_, *v_.m_axis)) return; // writes in order of the rows: one task for all of them
-        const int64_t rows = likely(v_.m, 128), panels = (likely(v_.n, 1024) + c.nr - 1) / c.nr;
+        const int64_t rows = likely(v_.m, context_, 128), panels = (likely(v_.n, context_, 1024) + c.nr - 1) / c.nr;
         if (c.prepacked && p_.facts.range(v_.k).hi > kMostAtOnce * c.group) c.part = kPart * c.group;
-        const int64_t k = std::clamp<int64_t>(likely(v_.k, 1024), 1, c.part > 0 ? c.part : sym::kUnbounded);
+        const int64_t k = std::clamp<int64_t>(likely(v_.k, context_, 1024), 1, c.part > 0 ? c.part : sym::kUnbounded);
         int64_t block = c.prepacked ? kBlockBytes / (k * scalar::bytes(v_.a.dtype)) : rows;
         if (v_.batch.empty()) block = std::min(block, rows * panels / (kTasksPerThread * context_.threads));
         block = (std::max(block, c.prepacked ? kFewestBlockRows : kFewestPackedFor) + c.mr - 1) / c.mr * c.mr;
@@ -143,18 +132,10 @@ private:
         c.likely_rows = std::max<int64_t>(c.block_rows > 0 ? std::min(rows, block) : rows, 1);
     }
 
-    Variant few_rows() const {
-        const int64_t most = std::min(p_.facts.range(v_.m).hi, c_.mr - 1);
-        if (can_dot(v_)) return {{}, {emit_dots(p_, v_, context_.target->vector_bits / 8 / scalar::bytes(v_.accumulator), most)}, {}};
-        return {{}, {nest::emit(p_, nest::schedule(p_, context_.target->vector_bits), "gemv_" + context_.target->name)}, {}};
-    }
-
     bool can_swap() const {
-        // The last block of columns is computed twice over: an epilogue that updates its own operand would do so twice.
-        for (const problem::Operand& o : p_.operands)
-            if (o.aliases || o.role == problem::Role::inout) return false;
-        return v_.b.k_stride.is(1) && v_.b.dtype == c_.dtype && v_.a.dtype == c_.dtype && !v_.a.batched && !v_.b.batched &&
-               p_.facts.divisor(v_.k) % c_.group == 0 && p_.facts.range(v_.n).lo >= kSwappedColumns;
+        return may_compute_twice(p_) /* the last block of columns */ && v_.b.k_stride.is(1) && v_.b.dtype == c_.dtype &&
+               v_.a.dtype == c_.dtype && !v_.a.batched && !v_.b.batched && p_.facts.divisor(v_.k) % c_.group == 0 &&
+               p_.facts.range(v_.n).lo >= kSwappedColumns;
     }
 
     const Problem& p_;
