@@ -205,6 +205,27 @@ void X86Statements::copy_limited(const tile::Copy& s, Move& original) {
     });
 }
 
+// How many of `count` steps of `dim` from step `first` on are inside every limit of the copy, given `also` steps of another dim.
+llvm::Value* X86Statements::steps_inside(const tile::Copy& s, const std::vector<Offset>& offsets, const Dim& dim, int64_t count,
+                                         const Dim& other, int64_t first, int64_t also) {
+    llvm::Value* inside = ir.i64(count);
+    for (size_t l = 0; l < s.limits.size(); ++l) {
+        const Offset& c = offsets[kLimits + l];
+        const int64_t step = dim.strides[kLimits + l].constant().value_or(-1),
+                      other_step = other.strides[kLimits + l].constant().value_or(-1);
+        CODETTA_CHECK(step >= 0 && other_step >= 0, "a limit's coordinate must have static strides >= 0");
+        const Expr coordinate = c.symbolic + (c.constant + step * first + other_step * also),
+                   limit = kernel.integers.resolve(s.limits[l].limit);
+        if (kernel.integers.proves(sym::lt(coordinate + step * (count - 1), limit))) continue;
+        if (step == 0)
+            inside = ir.b.CreateSelect(kernel.integers.emit(sym::lt(coordinate, limit)), inside, ir.i64(0));
+        else
+            inside = ir.call(llvm::Intrinsic::smin, {ir.b.getInt64Ty()},
+                             {inside, kernel.integers.emit(sym::max(sym::ceil_div(limit - coordinate, step), 0))});
+    }
+    return inside;
+}
+
 // Two rows of 16-bit elements become one of pairs (as the column operand of a bf16 product wants them).
 bool X86Statements::copy_interleaved(const tile::Copy& s, Move& move, bool limited) {
     if (move.source.unit * scalar::bytes(move.source.dtype) != 2) return false;
@@ -231,21 +252,7 @@ bool X86Statements::copy_interleaved(const tile::Copy& s, Move& move, bool limit
     for (auto& stride : plan.space.dims[static_cast<size_t>(along)].strides) stride = stride * width;
     roll(plan, move.registers ? kMostRegisterPieces : kMostPieces);
     run(kernel, plan, [&](const std::vector<Offset>& offsets, int) {
-        const auto valid = [&](int half) -> llvm::Value* {
-            llvm::Value* inside = ir.i64(width);
-            for (size_t l = 0; l < s.limits.size(); ++l) {
-                const Offset& c = offsets[kLimits + l];
-                const int64_t step = *row.strides[kLimits + l].constant(), other = *rows.strides[kLimits + l].constant();
-                const Expr coordinate = c.symbolic + (c.constant + other * half), limit = kernel.integers.resolve(s.limits[l].limit);
-                if (kernel.integers.proves(sym::lt(coordinate + step * (width - 1), limit))) continue;
-                if (step == 0)
-                    inside = ir.b.CreateSelect(kernel.integers.emit(sym::lt(coordinate, limit)), inside, ir.i64(0));
-                else
-                    inside = ir.call(llvm::Intrinsic::smin, {ir.b.getInt64Ty()},
-                                     {inside, kernel.integers.emit(sym::max(sym::ceil_div(limit - coordinate, step), 0))});
-            }
-            return inside;
-        };
+        const auto valid = [&](int half) { return steps_inside(s, offsets, row, width, rows, 0, half); };
         const auto load = [&](int half) {
             Access a = moved(move.source, offsets[kSource]);
             a.offset.add(rows.strides[kSource], half);
@@ -296,24 +303,8 @@ bool X86Statements::copy_transposed(const tile::Copy& s, Move& move, bool limite
     const Dim row = move.space.dims[static_cast<size_t>(rows)], column = move.space.dims[static_cast<size_t>(columns)];
     roll(plan, move.registers ? kMostRegisterPieces : 1);
     run(kernel, plan, [&](const std::vector<Offset>& offsets, int) {
-        // How many of `count` steps of `dim` from `base` on are inside every limit, given `also` steps of another dim.
-        const auto valid = [&](const Dim& dim, int64_t count, const Dim& other, int64_t first, int64_t also) -> llvm::Value* {
-            llvm::Value* inside = ir.i64(count);
-            for (size_t l = 0; l < s.limits.size(); ++l) {
-                const auto& c = offsets[kLimits + l];
-                const int64_t step = dim.strides[kLimits + l].constant().value_or(-1),
-                              other_step = other.strides[kLimits + l].constant().value_or(-1);
-                CODETTA_CHECK(step >= 0 && other_step >= 0, "a limit's coordinate must have static strides >= 0");
-                const Expr coordinate = c.symbolic + (c.constant + step * first + other_step * also),
-                           limit = kernel.integers.resolve(s.limits[l].limit);
-                if (kernel.integers.proves(sym::lt(coordinate + step * (count - 1), limit))) continue;
-                if (step == 0)
-                    inside = ir.b.CreateSelect(kernel.integers.emit(sym::lt(coordinate, limit)), inside, ir.i64(0));
-                else
-                    inside = ir.call(llvm::Intrinsic::smin, {ir.b.getInt64Ty()},
-                                     {inside, kernel.integers.emit(sym::max(sym::ceil_div(limit - coordinate, step), 0))});
-            }
-            return inside;
+        const auto valid = [&](const Dim& dim, int64_t count, const Dim& other, int64_t first, int64_t also) {
+            return steps_inside(s, offsets, dim, count, other, first, also);
         };
         const auto chunk = [&](int r, int q) {
             Access a = moved(move.source, offsets[kSource]);

@@ -37,6 +37,8 @@ private:
     void copy_all(const tile::Copy& s, Move& move, bool streaming);
     void copy_limited(const tile::Copy& s, Move& move);
     bool copy_transposed(const tile::Copy& s, Move& move, bool limited);
+    llvm::Value* steps_inside(const tile::Copy& s, const std::vector<Offset>& offsets, const Dim& dim, int64_t count, const Dim& other,
+                              int64_t first, int64_t also);
     bool copy_interleaved(const tile::Copy& s, Move& move, bool limited);
 
     // tiles.cpp: AMX
